@@ -35,9 +35,9 @@ GROWTH = 100.0
 def pytest_runtest_teardown():
     """Give back what a test has freed: worked examples in plain torch take hundreds of MB for a moment."""
     bound = sys.modules.get("diffloom_kernels.compile.memory_bound")
-    if bound is not None and bound.resident() > _LEFT[0] + GROWTH:
-        bound.give_back()
-        _LEFT[0] = max(bound.resident(), 600.0)
+    if bound is not None and bound.measure_resident_memory() > _LEFT[0] + GROWTH:
+        bound.release_memory()
+        _LEFT[0] = max(bound.measure_resident_memory(), 600.0)
 
 
 def pytest_sessionfinish(session):

@@ -17,7 +17,7 @@ import torch
 
 from diffloom import get_model, simulate
 from diffloom.interfaces import Control, NoGradient, Params, SimulationError
-from diffloom.naming import below
+from diffloom.naming import select_part
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plugins" / "physics_articulated" / "tests"))
 from energies import totals
@@ -165,7 +165,7 @@ def energies(world, params, path):
             own = own + 0.5 * torch.einsum("fni,nij,fnj->f", turning, torch.stack(rows, dim=1), turning)
         kinetic, total = kinetic + own, total + own + GRAVITY * (mass * q[..., 1]).sum(dim=1)
     if "jelly" in path.sets:
-        elastic = world.body("jelly").energy(path["jelly"], Params(below("jelly", params), params.dtype)).elastic
+        elastic = world.body("jelly").energy(path["jelly"], Params(select_part("jelly", params), params.dtype)).elastic
         total = total + elastic - elastic[0]
     return kinetic, total
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from diffloom.interfaces import InputError, Surface, Texture, join
+from diffloom.interfaces import InputError, Surface, Texture, join_surfaces
 from diffloom.plugins import get_renderer
 from diffloom_fitting import Orbit
 
@@ -37,7 +37,7 @@ def test_a_joined_surface_is_drawn_as_its_parts(name, settings):
         return renderer.render(surface, camera, (), ("rgba",)).rgba
 
     apart = [drawn(surface) for surface in quads()]
-    whole = drawn(join(quads()))
+    whole = drawn(join_surfaces(quads()))
     alone = [a[..., 3] > 0.999 for a in apart]
     assert all(int(mask.sum()) > 20 for mask in alone)
     for part, mask in zip(apart, alone, strict=True):
@@ -47,7 +47,7 @@ def test_a_joined_surface_is_drawn_as_its_parts(name, settings):
 def test_textures_change_over_time_and_take_gradients():
     moving = torch.stack([image(3, 3, 5), image(3, 3, 6)]).requires_grad_()
     first = Surface(QUAD[None].expand(2, -1, -1), FACES, texture=Texture(moving, UV))
-    joined = join([first, Surface(QUAD[None] + 2.0, FACES)])
+    joined = join_surfaces([first, Surface(QUAD[None] + 2.0, FACES)])
     assert joined.texture.image.shape[0] == 2 and len(joined) == 2
     joined.texture.image.square().sum().backward()
     assert torch.equal(moving.grad, 2.0 * moving.detach())
@@ -56,6 +56,6 @@ def test_textures_change_over_time_and_take_gradients():
 def test_textures_that_are_read_otherwise_are_refused():
     sharp = Surface(QUAD[None], FACES, texture=Texture(image(3, 3, 5), UV, filter="nearest"))
     with pytest.raises(InputError, match="different filters"):
-        join([sharp, quads()[0]])
+        join_surfaces([sharp, quads()[0]])
     with pytest.raises(InputError, match="'nearest'"):
-        join([sharp, quads()[1]])
+        join_surfaces([sharp, quads()[1]])

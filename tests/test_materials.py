@@ -13,7 +13,7 @@ from diffloom.interfaces import (
     PointLight,
     Surface,
     Texture,
-    join,
+    join_surfaces,
 )
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import Orbit
@@ -66,7 +66,7 @@ def test_each_is_drawn_as_if_it_were_alone(name, settings, textured):
         return renderer.render(surface, view(), LIGHTS).rgba
 
     parts = row(textured=textured)
-    whole = join(parts)
+    whole = join_surfaces(parts)
     assert isinstance(whole.material, FaceMaterials) and len(whole.materials) == 4
     image = drawn(whole)
     for part in parts:
@@ -79,7 +79,7 @@ def test_each_is_drawn_as_if_it_were_alone(name, settings, textured):
                 assert (
                     float(
                         (
-                            drawn(part.with_appearance(colours=part.colours, texture=part.texture, material=other))
+                            drawn(part.replace_appearance(colours=part.colours, texture=part.texture, material=other))
                             - alone
                         )
                         .abs()
@@ -105,7 +105,7 @@ def test_gradients_of_every_material_are_exact(name, settings):
         parts = [pyramid(0.5 * (k - 1.5), m) for k, m in enumerate(made)]
         parts = [Surface(places[k][None], FACES, colours=colours[k], material=m) for k, m in enumerate(made)]
         lights = (AmbientLight(0.3), PointLight(lamp, 0.6, 0.9), SKY)
-        return (renderer.render(join(parts), view((20, 40)), lights).rgba * weights).sum()
+        return (renderer.render(join_surfaces(parts), view((20, 40)), lights).rgba * weights).sum()
 
     random = torch.Generator().manual_seed(1)
 
@@ -128,9 +128,9 @@ def test_faces_that_reach_behind_the_camera_keep_their_material(name, settings):
     floor = torch.tensor([[-9.0, -1.0, -5.0], [9.0, -1.0, -5.0], [9.0, -1.0, 9.0], [-9.0, -1.0, 9.0]], dtype=DOUBLE)
     grey, quad = torch.full((3,), 0.6, dtype=DOUBLE), torch.tensor([[0, 2, 1], [0, 3, 2]])
     ground = Surface(floor[None], quad, colours=grey, material=MATERIALS[1])
-    image = renderer.render(join([*row()[:1], ground, *row()[2:]]), camera, LIGHTS).rgba
+    image = renderer.render(join_surfaces([*row()[:1], ground, *row()[2:]]), camera, LIGHTS).rgba
     alone = renderer.render(ground, camera, LIGHTS).rgba
-    free = renderer.render(join(row()), camera, LIGHTS).rgba[..., 3] < 1e-9
+    free = renderer.render(join_surfaces(row()), camera, LIGHTS).rgba[..., 3] < 1e-9
     shown = free & (alone[..., 3] > 0.999)
     assert int(shown.sum()) > 50
     assert float((image[shown] - alone[shown]).abs().max()) < 1e-9
@@ -138,12 +138,13 @@ def test_faces_that_reach_behind_the_camera_keep_their_material(name, settings):
 
 def test_equal_materials_are_one():
     twice = (Material("phong", diffuse=(0.1, 0.2, 0.3)), Material("phong", diffuse=(0.1, 0.2, 0.3)))
-    assert join(row(twice)).material == twice[0]
+    assert join_surfaces(row(twice)).material == twice[0]
     shared = torch.tensor([0.1, 0.2, 0.3], dtype=DOUBLE)
     assert (
-        join(row((Material("phong", diffuse=shared), Material("phong", diffuse=shared)))).materials[0].diffuse is shared
+        join_surfaces(row((Material("phong", diffuse=shared), Material("phong", diffuse=shared)))).materials[0].diffuse
+        is shared
     )
-    nested = join([join(row()), *row()[2:]])
+    nested = join_surfaces([join_surfaces(row()), *row()[2:]])
     assert len(nested.materials) == 4
     assert nested.material.index.tolist() == [0] * 4 + [1] * 4 + [2] * 4 + [3] * 4 + [2] * 4 + [3] * 4
 
@@ -181,10 +182,10 @@ def test_bodies_of_a_world_have_materials():
 
 def test_what_cannot_be_drawn_is_told():
     with pytest.raises(InputError, match=r"4 materials, and this renderer draws one for all faces"):
-        get_renderer("dibr")(backend="kaolin").render(join(row()), view())
+        get_renderer("dibr")(backend="kaolin").render(join_surfaces(row()), view())
     with pytest.raises(InputError, match="numbers run from 0 to 4; expected 0 to 3"):
         FaceMaterials(MATERIALS, torch.tensor([0, 4]))
     with pytest.raises(InputError, match="got 2 numbers for 4 faces"):
         pyramid(0.0, FaceMaterials(MATERIALS, torch.tensor([0, 1])))
     with pytest.raises(InputError, match="4 materials, of different faces"):
-        print(join(row()).material.shading)
+        print(join_surfaces(row()).material.shading)

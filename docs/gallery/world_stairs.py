@@ -7,7 +7,7 @@ import trimesh
 
 import diffloom_fitting as fitting
 from diffloom import simulate
-from diffloom.interfaces import Surface, join
+from diffloom.interfaces import Surface, join_surfaces
 from diffloom.plugins import get_model, get_renderer
 from diffloom_mechanics import WithTerms, get_term
 from diffloom_studio import write_frames
@@ -21,7 +21,7 @@ path = simulate(model, params, dt=5e-4, steps=3200, save_every=400)
 
 ball = model.surface(path, params)
 tint = 0.2 + 0.8 * (ball.vertices[0] - ball.vertices[0].amin(0)) / 0.36
-shown = [ball.with_appearance(colours=tint)]
+shown = [ball.replace_appearance(colours=tint)]
 for size, place in zip(sizes, places, strict=True):
     box = trimesh.creation.box(size)
     corners = torch.tensor(box.vertices + place, dtype=torch.float32).expand(len(path), -1, -1)
@@ -29,5 +29,5 @@ for size, place in zip(sizes, places, strict=True):
     shown.append(Surface(corners, torch.tensor(box.faces), colours=grey))
 view = fitting.Orbit(distance=2.4, elevation=20, azimuth=15, target=(0.1, 0.55, 0), size=(150, 180))
 renderer = get_renderer("softras")(sigma=1e-5, background=(0.93, 0.95, 0.97))
-frames = renderer.render(join(shown), view.camera(torch.float32)).rgb[::2]
+frames = renderer.render(join_surfaces(shown), view.camera(torch.float32)).rgb[::2]
 write_frames(sys.argv[1] if len(sys.argv) > 1 else "world_stairs.png", frames)

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from diffloom.errors import InputError
-from diffloom.transforms import needs_gradient, transforming
+from diffloom.transforms import is_transforming, needs_gradient
 
-__all__ = ["broadcast", "expanded", "leading", "ordered_mean", "ordered_sum"]
+__all__ = ["broadcast", "broadcast_read_only", "move_scenes_first", "ordered_mean", "ordered_sum"]
 
 
 class _OrderedSum(torch.autograd.Function):
@@ -57,7 +57,7 @@ class _Broadcast(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, None], value: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, int]:
         """Scene by scene: the first axis is never summed over."""
-        scenes = leading(value, in_dims[0], info.batch_size)
+        scenes = move_scenes_first(value, in_dims[0], info.batch_size)
         rows = scenes.reshape(len(scenes), *[1] * (len(shape) + 1 - scenes.dim()), *scenes.shape[1:])
         return broadcast(rows, (len(rows), *shape)), 0
 
@@ -109,7 +109,7 @@ def _sum_to(adj: Tensor, shape: tuple[int, ...]) -> Tensor:
     return total.reshape(shape)
 
 
-def expanded(value: Tensor, shape: Sequence[int]) -> Tensor:
+def broadcast_read_only(value: Tensor, shape: Sequence[int]) -> Tensor:
     """As ``broadcast``, but ``value`` itself where it has this shape: for what is only read."""
     return value if value.shape == tuple(shape) else broadcast(value, shape)
 
@@ -123,14 +123,14 @@ def broadcast(value: Tensor, shape: Sequence[int]) -> Tensor:
     try:
         if not (needs_gradient(value) and torch.is_grad_enabled()):
             return _copies(value, tuple(shape))
-        made = _Broadcast if transforming() else _BroadcastAlone
+        made = _Broadcast if is_transforming() else _BroadcastAlone
         result: Tensor = made.apply(value, tuple(shape))  # type: ignore[no-untyped-call]
     except RuntimeError as cause:
         raise InputError(f"cannot expand shape {tuple(value.shape)} to {tuple(shape)}") from cause
     return result
 
 
-def leading(value: Tensor, dim: int | None, count: int) -> Tensor:
+def move_scenes_first(value: Tensor, dim: int | None, count: int) -> Tensor:
     """``value`` of a rule for ``vmap`` with its scenes first; what is one for all is repeated, its gradient summed in
     a fixed order."""
     if dim is None:

@@ -9,19 +9,19 @@ from typing import TypeVar
 
 from diffloom.interfaces import InputError, ParamSpec
 
-__all__ = ["below", "check_name", "spec_under"]
+__all__ = ["check_name", "prefix_spec", "select_part"]
 
 Value = TypeVar("Value")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def below(name: str, values: Mapping[str, Value]) -> dict[str, Value]:
+def select_part(name: str, values: Mapping[str, Value]) -> dict[str, Value]:
     """Values whose names begin with ``name.``, without that."""
     prefix = f"{name}."
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
 
 
-def spec_under(name: str, spec: ParamSpec) -> ParamSpec:
+def prefix_spec(name: str, spec: ParamSpec) -> ParamSpec:
     """A part's spec under the name it has in the whole, axes included."""
     return replace(
         spec,

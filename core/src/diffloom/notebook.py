@@ -12,13 +12,13 @@ from torch import Tensor
 if TYPE_CHECKING:
     from diffloom.interfaces.surface import Surface
 
-__all__ = ["format_tensor", "html_table"]
+__all__ = ["format_html_table", "format_tensor"]
 
 MOST_FACES = 3000  # that are drawn: a browser shows no more in good time
 SIZE = 220  # of a drawing [px]
 
 
-def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of texts, which are escaped."""
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
@@ -35,13 +35,13 @@ def format_tensor(value: Tensor) -> str:
     return f"{' × '.join(map(str, value.shape))}, {min(flat):.4g} to {max(flat):.4g}"
 
 
-def params_html(values: Mapping[str, Tensor], dtype: torch.dtype) -> str:
+def format_params_html(values: Mapping[str, Tensor], dtype: torch.dtype) -> str:
     """The parameters as a table."""
     rows = [(name, format_tensor(value), "yes" if value.requires_grad else "") for name, value in values.items()]
-    return html_table(("parameter", "value", "gradient"), rows) + f"<p>{escape(str(dtype))}</p>"
+    return format_html_table(("parameter", "value", "gradient"), rows) + f"<p>{escape(str(dtype))}</p>"
 
 
-def surface_html(surface: Surface) -> str:
+def format_surface_html(surface: Surface) -> str:
     """What the surface consists of, and its first frame from the front and above."""
     vertices = surface.vertices.detach()
     rows = [("frames", str(len(surface))), ("vertices", str(vertices.shape[1])), ("faces", str(len(surface.faces)))]
@@ -49,7 +49,7 @@ def surface_html(surface: Surface) -> str:
         low, high = vertices.amin(dim=(0, 1)), vertices.amax(dim=(0, 1))
         rows.append(("from, to [m]", f"{format_tensor(low)}, {format_tensor(high)}"))
     drawn = _drawing(vertices[0].cpu(), surface.faces.cpu()) if 0 < len(surface.faces) <= MOST_FACES else ""
-    return html_table(("surface", ""), rows) + drawn
+    return format_html_table(("surface", ""), rows) + drawn
 
 
 def _drawing(vertices: Tensor, faces: Tensor) -> str:

@@ -26,8 +26,8 @@ from diffloom.interfaces import (
 )
 from diffloom.interfaces.params import is_per_scene
 from diffloom.plugins import PluginError, get_integrator, integrators
-from diffloom.transforms import explain_batch_errors, mapped
-from diffloom.validation import whole_number
+from diffloom.transforms import explain_batch_errors, is_mapped
+from diffloom.validation import as_whole_number
 
 
 def simulate(
@@ -70,7 +70,7 @@ def simulate(
             save_every=save_every, save=save, integrator=integrator, gradient=gradient,
         )  # fmt: skip
     given.check(type(model).__name__, model.specs, model.axes)
-    steps = whole_number("steps", steps)
+    steps = as_whole_number("steps", steps)
     inputs = (control or Control()).check_steps(steps)
     for name in inputs:
         if not any(s.name == name and s.per_step for s in model.specs):
@@ -88,7 +88,12 @@ def simulate(
     if reason is not None:
         raise InputError(reason + _instead(model, dynamics))
     return scheme.rollout(
-        dynamics, start, dt=dt, steps=steps, save=saved_steps(steps, save_every, save), gradient=gradient or StoreAll()
+        dynamics,
+        start,
+        dt=dt,
+        steps=steps,
+        save=select_saved_steps(steps, save_every, save),
+        gradient=gradient or StoreAll(),
     )
 
 
@@ -107,13 +112,13 @@ def _instead(model: Model, dynamics: Dynamics) -> str:
     return f"; set integrator = {able[0]!r}{others}"
 
 
-def saved_steps(steps: int, every: int | None, chosen: Sequence[int] | None) -> tuple[int, ...]:
+def select_saved_steps(steps: int, every: int | None, chosen: Sequence[int] | None) -> tuple[int, ...]:
     """The step counts to save."""
     if every is not None and chosen is not None:
         raise InputError("simulate: got both save_every and save; give one of them")
     if chosen is not None:
-        return tuple(whole_number("save", k) for k in chosen)
-    if every is not None and whole_number("save_every", every) < 1:
+        return tuple(as_whole_number("save", k) for k in chosen)
+    if every is not None and as_whole_number("save_every", every) < 1:
         raise InputError(f"save_every: got {every}; expected 1 or more steps")
     return tuple(range(0, steps + 1, every or 1))
 
@@ -161,8 +166,8 @@ def _simulate_batch(
 
 def _lengths(steps: int | Sequence[int], batch: int) -> tuple[int, list[int] | None]:
     if not isinstance(steps, Sequence):
-        return whole_number("steps", steps), None
-    lengths = [whole_number("steps", n) for n in steps]
+        return as_whole_number("steps", steps), None
+    lengths = [as_whole_number("steps", n) for n in steps]
     if len(lengths) != batch:
         raise InputError(f"steps: got {len(lengths)} numbers for a batch of {batch}; expected one for all or one each")
     return max(lengths), lengths
@@ -237,10 +242,10 @@ def batch_surface(model: Model, trajectory: Trajectory, params: Params) -> Surfa
         values = Params({**shared, **given}, params.dtype, params.checked)
         surface = model.surface(Trajectory(q, u, trajectory.times), values)
         image = None if surface.texture is None else surface.texture.image
-        if image is not None and (mapped(image) or image.dim() == 4):
+        if image is not None and (is_mapped(image) or image.dim() == 4):
             raise BatchError("batch_surface: the texture differs by scene or frame; draw these scenes one by one")
         kept.append(surface)
-        if surface.colours is None or not mapped(surface.colours):
+        if surface.colours is None or not is_mapped(surface.colours):
             return (surface.vertices,)
         return surface.vertices, surface.colours.expand(len(surface), -1, -1)
 

@@ -24,18 +24,18 @@ from diffloom.errors import BatchError, InputError, SimulationError
 
 __all__ = [
     "REFUSED",
-    "concrete",
-    "each_scene",
+    "apply_vmap_rule",
     "explain_batch_errors",
-    "mapped",
+    "is_mapped",
+    "is_transformed",
+    "is_transforming",
     "needs_gradient",
-    "once",
     "refuse_functionalize",
     "refuse_many_cotangents",
+    "refuse_second_derivatives",
     "refuse_tangents",
-    "transformed",
-    "transforming",
-    "untransformed",
+    "suspend_transforms",
+    "unwrap_values",
 ]
 
 _functorch = torch._C._functorch
@@ -47,7 +47,7 @@ REFUSED = (
 )
 
 
-def concrete(tensor: Tensor) -> Tensor:
+def unwrap_values(tensor: Tensor) -> Tensor:
     """The numbers of all scenes behind ``tensor``, scenes first, without gradient, for checks at the door.
 
     Where no transform is on it is the tensor itself, detached.
@@ -68,12 +68,12 @@ def _innermost(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def transforming() -> bool:
+def is_transforming() -> bool:
     """Whether a transform is on."""
     return bool(torch._C._are_functorch_transforms_active())
 
 
-def each_scene(rule: Callable[..., tuple[Any, tuple[int, ...]]], *given: Any) -> tuple[Tensor, ...] | None:
+def apply_vmap_rule(rule: Callable[..., tuple[Any, tuple[int, ...]]], *given: Any) -> tuple[Tensor, ...] | None:
     """``rule(info, in_dims, *given)`` of a ``Function.vmap``, as its ``apply`` would call it, for the scenes that are
     mapped over now; None where no ``vmap`` is the innermost transform, or it carries none of them.
 
@@ -96,12 +96,12 @@ def each_scene(rule: Callable[..., tuple[Any, tuple[int, ...]]], *given: Any) ->
     return tuple(_functorch._add_batch_dim(t, axis, level) for t, axis in zip(found, axes, strict=True))
 
 
-def transformed(tensors: Iterable[Tensor]) -> bool:
+def is_transformed(tensors: Iterable[Tensor]) -> bool:
     """Whether one of the tensors belongs to a transform that is on."""
     return any(_functorch.is_functorch_wrapped_tensor(tensor) for tensor in tensors)
 
 
-def mapped(tensor: Tensor) -> bool:
+def is_mapped(tensor: Tensor) -> bool:
     """Whether ``tensor`` carries several scenes."""
     return bool(_functorch.is_batchedtensor(tensor))
 
@@ -120,9 +120,9 @@ def explain_batch_errors(what: str) -> Iterator[None]:
         ) from error
 
 
-def untransformed() -> AbstractContextManager[Any]:
+def suspend_transforms() -> AbstractContextManager[Any]:
     """Where no transform is on: for what belongs to none of those that are."""
-    if not transforming():
+    if not is_transforming():
         return nullcontext()
     made: AbstractContextManager[Any] = temporarily_clear_interpreter_stack()
     return made
@@ -145,7 +145,7 @@ def refuse_tangents(tensors: Iterable[Tensor]) -> None:
 
 def refuse_functionalize() -> None:
     """InputError where ``torch.func.functionalize`` is on."""
-    found = retrieve_all_functorch_interpreters() if transforming() else []
+    found = retrieve_all_functorch_interpreters() if is_transforming() else []
     if any(one.key() == _functorch.TransformType.Functionalize for one in found):
         raise InputError(REFUSED)
 
@@ -154,7 +154,7 @@ def refuse_many_cotangents(cotangents: Iterable[Tensor]) -> None:
     """InputError in a backward pass that is asked for several gradients at once."""
     # Vectorised gradients still come by the vmap of old, whose tensors are of another kind.
     given = list(cotangents)
-    if transformed(given) or any(_functorch.is_legacy_batchedtensor(t) for t in given):
+    if is_transformed(given) or any(_functorch.is_legacy_batchedtensor(t) for t in given):
         raise InputError(
             "simulate: gradients of several outputs at once (is_grads_batched, vectorize=True) do not go through a "
             "rollout; call torch.autograd.grad once for each, or simulate a batch of as many scenes"
@@ -176,7 +176,9 @@ class _Once(torch.autograd.Function):
         )
 
 
-def once(gradients: Iterable[Tensor | None], inputs: Iterable[Tensor]) -> tuple[Tensor | None, ...]:
+def refuse_second_derivatives(
+    gradients: Iterable[Tensor | None], inputs: Iterable[Tensor]
+) -> tuple[Tensor | None, ...]:
     """The gradients of a backward pass, which say so where someone differentiates them again; else they would seem to
     be constant. inputs: of what they are the gradients."""
     if not torch.is_grad_enabled():  # which it is under create_graph=True alone

@@ -18,11 +18,12 @@ import torch
 from torch import Tensor
 
 from diffloom.errors import InputError
-from diffloom.transforms import concrete
+from diffloom.transforms import unwrap_values
 
 __all__ = [
     "FLOATS",
     "as_float_tensor",
+    "as_whole_number",
     "check_arguments",
     "check_choice",
     "check_finite",
@@ -31,15 +32,14 @@ __all__ = [
     "check_setting",
     "check_settings",
     "check_shape",
-    "nearest",
-    "settings_of",
-    "whole_number",
+    "get_setting_types",
+    "suggest_name",
 ]
 
 FLOATS = (torch.float32, torch.float64)
 
 
-def nearest(name: object, allowed: Iterable[str]) -> str:
+def suggest_name(name: object, allowed: Iterable[str]) -> str:
     """A hint such as ``"; did you mean 'mass'?"`` or an empty string."""
     found = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.6) if isinstance(name, str) else []
     return f"; did you mean {found[0]!r}?" if found else ""
@@ -90,7 +90,7 @@ def check_real(what: str, tensor: Tensor) -> Tensor:
 
 def check_finite(what: str, tensor: Tensor) -> Tensor:
     """Raise when ``tensor`` holds NaN or infinity, naming the first place."""
-    numbers = concrete(tensor)
+    numbers = unwrap_values(tensor)
     if math.isfinite(numbers.sum().item()):  # finite numbers may add up to infinity, the others never to less
         return tensor
     bad = ~torch.isfinite(numbers)
@@ -122,7 +122,7 @@ def check_magnitude(what: str, tensor: Tensor, most: float = LARGEST) -> Tensor:
     raise InputError(f"{what}: numbers run from {low:g} to {high:g}; expected none beyond {most:g}")
 
 
-def whole_number(what: str, given: object) -> int:
+def as_whole_number(what: str, given: object) -> int:
     """``given`` as an int; what is not whole, or no number at all, is an InputError."""
     try:
         number = operator.index(given)  # type: ignore[arg-type]
@@ -137,7 +137,7 @@ def check_choice(what: str, given: str, allowed: Iterable[str]) -> str:
     """Raise unless ``given`` is one of ``allowed``."""
     options = sorted(allowed)
     if given not in options:
-        raise InputError(f"{what}: got {given!r}; expected one of {', '.join(options)}{nearest(given, options)}")
+        raise InputError(f"{what}: got {given!r}; expected one of {', '.join(options)}{suggest_name(given, options)}")
     return given
 
 
@@ -157,19 +157,19 @@ def check_settings(owner: object) -> None:
     """Raise unless every field of a dataclass's instance is what its annotation says; of others nothing is known."""
     kind: Any = type(owner)
     for each in fields(kind) if is_dataclass(kind) else ():
-        hint = settings_of(kind).get(each.name, Any)
+        hint = get_setting_types(kind).get(each.name, Any)
         check_setting(f"{kind.__name__}.{each.name}", getattr(owner, each.name), hint)
 
 
 def check_arguments(what: str, factory: Callable[..., Any], given: Mapping[str, object]) -> None:
     """Raise unless arguments by name are what the annotations of ``factory`` say."""
-    hints = settings_of(factory)
+    hints = get_setting_types(factory)
     for name, value in given.items():
         check_setting(f"{what}.{name}", value, hints.get(name, Any))
 
 
 @lru_cache(maxsize=256)
-def settings_of(factory: Callable[..., Any]) -> Mapping[str, Any]:
+def get_setting_types(factory: Callable[..., Any]) -> Mapping[str, Any]:
     """Annotations by argument; empty where they cannot be had."""
     of = factory.__init__ if inspect.isclass(factory) else factory
     try:
@@ -210,7 +210,7 @@ def _wanted(value: object, hint: Any) -> str:
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(_wanted(value, each) for each in get_args(hint))
     if get_origin(hint) is Literal:
-        close = nearest(value, [c for c in get_args(hint) if isinstance(c, str)]) if isinstance(value, str) else ""
+        close = suggest_name(value, [c for c in get_args(hint) if isinstance(c, str)]) if isinstance(value, str) else ""
         return f"one of {', '.join(str(choice) for choice in get_args(hint))}{close}"
     if get_origin(hint) in (tuple, Sequence):
         kinds = get_args(hint) if get_origin(hint) is tuple else (*get_args(hint), Ellipsis)

@@ -53,11 +53,11 @@ def test_listing_answers_in_half_a_second():
 def test_what_a_command_imports_is_never_looked_through_for_garbage():
     probe = """
 import gc
-from diffloom.cli import importing
+from diffloom.cli import pause_garbage_collection
 for trouble in (None, ImportError("no such thing")):
     gc.unfreeze()
     try:
-        with importing():
+        with pause_garbage_collection():
             assert not gc.isenabled()
             if trouble:
                 raise trouble
@@ -65,7 +65,7 @@ for trouble in (None, ImportError("no such thing")):
         pass
     assert gc.isenabled() and gc.get_freeze_count() > 1000
 gc.disable()
-with importing():
+with pause_garbage_collection():
     pass
 assert not gc.isenabled()
 """

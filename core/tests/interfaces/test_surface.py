@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from diffloom.interfaces import Image, InputError, Material, State, Surface, Texture, Trajectory, join
+from diffloom.interfaces import Image, InputError, Material, State, Surface, Texture, Trajectory, join_surfaces
 
 POINTS = torch.rand(2, 4, 3)
 FACES = torch.tensor([[0, 1, 2], [0, 2, 3]])
@@ -32,7 +32,7 @@ FACES = torch.tensor([[0, 1, 2], [0, 2, 3]])
         (lambda: State(torch.rand(3, 3), torch.rand(2, 3)), "expected \\(nodes, ...\\) in both"),
         (lambda: State(torch.rand(3, 3), torch.rand(3, 3).double()), "one dtype"),
         (lambda: Trajectory(POINTS, POINTS, torch.zeros(3)), "same number"),
-        (lambda: join([]), "at least one"),
+        (lambda: join_surfaces([]), "at least one"),
     ],
 )
 def test_bad_input(make, said):
@@ -42,7 +42,7 @@ def test_bad_input(make, said):
 
 def test_joined_surfaces_keep_their_faces_and_colours():
     red = torch.tensor([1.0, 0.0, 0.0])
-    both = join([Surface(POINTS, FACES, colours=red), Surface(POINTS + 1, FACES)])
+    both = join_surfaces([Surface(POINTS, FACES, colours=red), Surface(POINTS + 1, FACES)])
     assert both.faces.tolist() == [[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]]
     assert both.colours is not None
     assert both.colours[0].tolist() == [1.0, 0.0, 0.0]
@@ -52,7 +52,7 @@ def test_joined_surfaces_keep_their_faces_and_colours():
 
 def test_joined_colours_change_as_soon_as_one_does():
     moving = torch.rand(2, 4, 3)
-    both = join([Surface(POINTS, FACES, colours=moving), Surface(POINTS + 1, FACES)])
+    both = join_surfaces([Surface(POINTS, FACES, colours=moving), Surface(POINTS + 1, FACES)])
     assert both.colours is not None
     assert torch.equal(both.colours[:, :4], moving)
     assert both.colours[1, 7].tolist() == [0.5, 0.5, 0.5]

@@ -82,7 +82,7 @@ def test_unavailable_is_not_broken(candidate, capsys):
     registry = load_plugins(ALL, [candidate(UnavailableError("kaolin is not installed"), "dibr-kaolin")])
     report = report_on(registry, "dibr-kaolin")
     assert (report.state, report.reason) == (PluginState.UNAVAILABLE, "kaolin is not installed")
-    assert not report.faulty
+    assert not report.is_faulty
     assert capsys.readouterr().err == ""
 
 
@@ -193,7 +193,7 @@ def test_a_plugin_with_a_hook_the_core_does_not_know_loads_with_a_warning(toy, c
     module.diffloom_register_sounds = hookimpl(lambda register: None)
     registry = load_plugins(ALL, [candidate(module)])
     assert registry.models() == ("thing",)
-    assert not report_on(registry, "toy").faulty
+    assert not report_on(registry, "toy").is_faulty
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("diffloom: plugin 'toy' of toy-dist 1.2: its hook diffloom_register_sounds is unknown here")
 

@@ -23,7 +23,9 @@ def keep_digests(request, monkeypatch):
     def run(self, pipeline, *args, **named):
         answer = plain_run(self, pipeline, *args, **named)
         arrays: list[np.ndarray] = []
-        arguments.as_host([value.record if type(value) is arguments.Bound else value for value in args], arrays, [])
+        arguments.as_host(
+            [value.record if type(value) is arguments.BoundRecord else value for value in args], arrays, []
+        )
         digest = hashlib.sha256(b"".join(array.tobytes() for array in arrays))
         kept.append(f"{self.name}.{pipeline} {digest.hexdigest()[:16]}")
         return answer

@@ -9,7 +9,7 @@ import pytest
 SCRIPT = """
 import sys
 import numpy as np
-from diffloom_kernels import Program, device, launch, launch_lanes, ld3, row_at, row_store
+from diffloom_kernels import Program, device, launch, launch_lanes, ld3, row_load, row_store
 
 @device
 def copy(i, nodes, a, out):
@@ -26,7 +26,7 @@ def rows(i, nodes, a, out):
 
 @device
 def whole(i, nodes, a, out):
-    row_store(out, i, row_at(a, nodes[i]))
+    row_store(out, i, row_load(a, nodes[i]))
 
 def one(nodes, a, out):
     launch(nodes.shape[0], copy, nodes, a, out)

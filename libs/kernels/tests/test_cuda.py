@@ -21,6 +21,7 @@ from diffloom_kernels import (
     exp,
     floor,
     generic,
+    independent,
     launch,
     launch_lanes,
     ld3,
@@ -30,9 +31,9 @@ from diffloom_kernels import (
     minimum,
     mul3,
     neg3,
-    notl,
+    not_lanes,
     reciprocal,
-    row_add,
+    row_accumulate,
     row_vec3,
     row_zero,
     sin,
@@ -41,11 +42,10 @@ from diffloom_kernels import (
     static,
     store_corners,
     sub3,
-    together,
     where,
 )
 from diffloom_kernels.backends import cuda, cuda_check, ptx
-from diffloom_kernels.backends.cuda_findings import Finding, table
+from diffloom_kernels.backends.cuda_findings import KernelFinding, table
 from diffloom_kernels.compile import arguments, write
 
 needs_ptxas = pytest.mark.skipif(bool(ptx.why_unavailable()), reason=str(ptx.why_unavailable()))
@@ -69,13 +69,13 @@ def count(i, counter):
 def move(i, dt, x, starts, slots, rows, x_next):
     acc = row_zero(rows)
     for k in range(starts[i], starts[i + 1]):
-        acc = row_add(acc, rows, slots[k])
+        acc = row_accumulate(acc, rows, slots[k])
     st3(x_next, i, add3(ld3(x, i), mul3(row_vec3(acc), dt)))
 
 
 def rollout(steps, dt, X, nodes, params, slots, rows, starts, order, counter):
     for j in range(steps):
-        with together:
+        with independent:
             launch_lanes(nodes.shape[0], spring, X[j], nodes, params, slots)
             launch(counter.shape[0], count, counter)
         launch(X.shape[1], move, dt, X[j], starts, order, rows, X[j + 1])
@@ -150,7 +150,7 @@ def every_function(i, a, b, out):
     x, y = a[i], b[i]
     out[i, 0] = sqrt(x) + exp(x) + log(x) / y + atan2(x, y) + sin(x) * cos(y)
     out[i, 1] = floor(x) + absolute(y) + reciprocal(x) + constant(x, 0.1)
-    out[i, 2] = clamp(x, minimum(x, y), maximum(x, y)) + where(notl(x < y), x, y)
+    out[i, 2] = clamp(x, minimum(x, y), maximum(x, y)) + where(not_lanes(x < y), x, y)
 
 
 def functions(a, b, out):
@@ -271,18 +271,18 @@ def test_spills_are_a_fault():
 ptxas info    : Used 255 registers, 400 bytes cmem[0]"""
     usage = ptx.read_report(report)
     assert usage == ptx.Usage(255, 16, 8)
-    assert Finding("p", "k", "float32", (8, 0), usage, 0).fault == "spills 16 bytes"
-    assert Finding("p", "k", "float64", (8, 0), usage, 0).fault is None
+    assert KernelFinding("p", "k", "float32", (8, 0), usage, 0).fault == "spills 16 bytes"
+    assert KernelFinding("p", "k", "float64", (8, 0), usage, 0).fault is None
 
 
 def test_known_spills_are_said_while_they_are_small():
     few, many = ptx.Usage(255, 128, 8), ptx.Usage(255, 132, 8)
-    known = Finding("p", "k", "float32", (8, 0), few, 0, known="many sums")
+    known = KernelFinding("p", "k", "float32", (8, 0), few, 0, known="many sums")
     assert known.fault is None
     assert str(known).endswith("128 B spilled  known to spill: many sums")
-    assert Finding("p", "k", "float32", (8, 0), many, 0, known="many sums").fault == "spills 132 bytes"
-    assert Finding("p", "k", "float32", (8, 0), few, 2, known="many sums").fault == "2 float64 instructions"
-    assert Finding("p", "k", "float32", (8, 0), ptx.Usage(20, 0, 0), 0, known="many sums").excused is None
+    assert KernelFinding("p", "k", "float32", (8, 0), many, 0, known="many sums").fault == "spills 132 bytes"
+    assert KernelFinding("p", "k", "float32", (8, 0), few, 2, known="many sums").fault == "2 float64 instructions"
+    assert KernelFinding("p", "k", "float32", (8, 0), ptx.Usage(20, 0, 0), 0, known="many sums").excused is None
 
 
 @needs_ptxas
@@ -354,10 +354,10 @@ def test_a_check_that_was_stopped_goes_on_where_it_was(monkeypatch, tmp_path):
 def test_faults_are_counted_by_kind():
     spilled, clean = ptx.Usage(255, 16, 8), ptx.Usage(20, 0, 0)
     found = [
-        Finding("p", "k", "float32", (8, 0), spilled, 3, None, 1.25),
-        Finding("p", "m", "float32", (8, 0), clean, 0, "refused: by hand", 0.5),
-        Finding("q", "k", "float32", (8, 0), clean, 0, None, 0.5),
-        Finding("q", "k", "float64", (8, 0), spilled, 9, None, 2.0),
+        KernelFinding("p", "k", "float32", (8, 0), spilled, 3, None, 1.25),
+        KernelFinding("p", "m", "float32", (8, 0), clean, 0, "refused: by hand", 0.5),
+        KernelFinding("q", "k", "float32", (8, 0), clean, 0, None, 0.5),
+        KernelFinding("q", "k", "float64", (8, 0), spilled, 9, None, 2.0),
     ]
     rows = [line.split() for line in table(found)[1:]]
     assert rows == [

@@ -10,7 +10,7 @@ import pytest
 from diffloom_kernels import (
     Program,
     absolute,
-    anyl,
+    any_lane,
     atan2,
     clamp,
     constant,
@@ -25,12 +25,12 @@ from diffloom_kernels import (
     log,
     maximum,
     minimum,
-    notl,
+    not_lanes,
     reciprocal,
     sin,
     sqrt,
     store_corners,
-    strow3,
+    store_row3,
     where,
     where3,
 )
@@ -71,12 +71,12 @@ def comparisons(e, a, b, c, out):
     out[e, 2] = where(x == y, one, zero) + where(x != x, one, zero)
     out[e, 3] = where((x < y) & (y < z), x, y)
     out[e, 4] = where((x < y) | (y < z), x, z)
-    out[e, 5] = where(notl(x < y), y, x)
+    out[e, 5] = where(not_lanes(x < y), y, x)
     out[e, 6] = minimum(x, y) + maximum(y, z)
     out[e, 7] = clamp(x, R(-0.5), R(0.5))
     out[e, 8] = where(R(1) > zero, x, y)
     some = zero
-    if anyl(x > R(1e30)):
+    if any_lane(x > R(1e30)):
         some = one
     out[e, 9] = some + where3(x < y, (x, x, x), (y, y, y))[1]
 
@@ -149,7 +149,7 @@ def corners(e, q, padded, nodes, weight, flag, matrix, slots, strided, owned):
     store_corners(slots[2], e, (h, g))
     store_corners(slots[3], e, (f,))
     strided[e, 1] = w + q[e, 2]
-    strow3(owned, e, g)
+    store_row3(owned, e, g)
     owned[e, 0] += R(1)
 
 

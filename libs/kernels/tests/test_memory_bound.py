@@ -106,7 +106,9 @@ def test_an_authors_error_is_raised_where_the_program_is_run(forks):
 def test_a_child_that_dies_hangs_or_fails_is_done_without(forks, end, monkeypatch, tmp_path):
     monkeypatch.setattr(memory_bound, "MOST_IDLE", 1)
     parent = os.getpid()
-    made = memory_bound.compiled_within_bounds(lambda: "made" if os.getpid() == parent else end(), tmp_path / "x.code")
+    made = memory_bound.compile_in_child_if_large(
+        lambda: "made" if os.getpid() == parent else end(), tmp_path / "x.code"
+    )
     assert made == "made" and len(forks) == 1
     with pytest.raises(ChildProcessError):  # it is gone, and nobody has to wait for it any more
         os.waitpid(forks[0], 0)
@@ -155,7 +157,7 @@ def test_a_process_compiles_by_itself_until_it_has_grown(forks, monkeypatch, tmp
     monkeypatch.setattr(memory_bound, "_kept", 0.0)
     held = []
     for k in range(4):
-        memory_bound.compiled_within_bounds(lambda: held.append(np.ones(4_000_000)), tmp_path / f"{k}.code")
+        memory_bound.compile_in_child_if_large(lambda: held.append(np.ones(4_000_000)), tmp_path / f"{k}.code")
     assert len(forks) == 2 and 60 < memory_bound._kept < 100  # 32 MB each; what children hold is not counted
 
 
@@ -169,7 +171,7 @@ def test_what_was_frozen_stays_so_and_is_counted_once(monkeypatch, tmp_path):
     monkeypatch.setenv("DIFFLOOM_COMPILE_MEMORY", "inf")
     (tmp_path / "stored.code").touch()
     for name, now in (("stored", []), ("a", ["freeze", "unfreeze"]), ("b", []), ("c", [])):
-        memory_bound.compiled_within_bounds(lambda: None, tmp_path / f"{name}.code")
+        memory_bound.compile_in_child_if_large(lambda: None, tmp_path / f"{name}.code")
         assert done == now, name
         done.clear()
 
@@ -177,7 +179,7 @@ def test_what_was_frozen_stays_so_and_is_counted_once(monkeypatch, tmp_path):
 def test_a_bound_that_is_no_number_is_explained(monkeypatch, tmp_path):
     monkeypatch.setenv("DIFFLOOM_COMPILE_MEMORY", "lots")
     with pytest.raises(ValueError, match="DIFFLOOM_COMPILE_MEMORY is 'lots'; expected a number of MB"):
-        memory_bound.compiled_within_bounds(lambda: None, tmp_path / "x.code")
+        memory_bound.compile_in_child_if_large(lambda: None, tmp_path / "x.code")
 
 
 @linux
@@ -206,7 +208,7 @@ def test_a_script_without_a_guard_compiles_in_children_and_counts_them(tmp_path)
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a function of the GNU C library")
 def test_what_was_freed_is_given_back():
     probe = """
-from diffloom_kernels.compile.memory_bound import give_back, resident
+from diffloom_kernels.compile.memory_bound import release_memory, measure_resident_memory
 import ctypes
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
@@ -215,9 +217,9 @@ for block in blocks:
     ctypes.memset(block, 1, 100_000)
 for block in blocks[:-1]:
     libc.free(block)
-held = resident()
-give_back()
-print(held - resident())
+held = measure_resident_memory()
+release_memory()
+print(held - measure_resident_memory())
 """
     found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert float(found.stdout) > 150  # of 200 MB, all but one block at the end

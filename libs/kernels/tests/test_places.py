@@ -5,20 +5,20 @@ import pytest
 
 from diffloom_kernels import (
     Program,
-    anyl,
-    beside,
+    any_lane,
     device,
     generic,
     launch,
     ld3,
-    place,
-    row_at,
+    row_add,
     row_fma,
-    row_of,
-    row_plus,
+    row_from_vec3,
+    row_load,
     row_scale,
     row_store,
     row_vec3,
+    scene_node,
+    scene_row,
     where,
 )
 
@@ -32,12 +32,15 @@ def body(i, row, x, weight, starts, list_of, extra, out):
     total = R(0)
     for s in range(starts[i], starts[i + 1]):
         k = list_of[s]
-        total += extra[beside(i, k)] * weight[i]
+        total += extra[scene_row(i, k)] * weight[i]
     sunk = x[row, i, 0] < R(0)
-    if anyl(sunk):
+    if any_lane(sunk):
         total = where(sunk, total - x[row, i, 0] / weight[i], total)
-    v = row_plus(row_of(ld3(out, i)), row_fma(row_of((total, total, total)), R(0.5), row_of((R(1), R(2), R(3)))))
-    row_store(out, i, row_plus(row_scale(v, total), row_at(out, i)))
+    v = row_add(
+        row_from_vec3(ld3(out, i)),
+        row_fma(row_from_vec3((total, total, total)), R(0.5), row_from_vec3((R(1), R(2), R(3)))),
+    )
+    row_store(out, i, row_add(row_scale(v, total), row_load(out, i)))
     w = row_vec3(v)
     out[i, 2] += w[0] * w[1]
 
@@ -45,7 +48,7 @@ def body(i, row, x, weight, starts, list_of, extra, out):
 @generic
 def block(b, row, x, weight, starts, list_of, extra, out):
     for k in range(3):
-        body(place(b, k), row, x, weight, starts, list_of, extra, out)
+        body(scene_node(b, k), row, x, weight, starts, list_of, extra, out)
 
 
 def alone(row, x, weight, starts, list_of, extra, out):
@@ -58,12 +61,12 @@ def side_by_side(blocks, row, x, weight, starts, list_of, extra, out):
 
 @generic
 def wrong_axes(b, row, x):
-    x[place(b, 0)] = x.dtype.type(0)
+    x[scene_node(b, 0)] = x.dtype.type(0)
 
 
 @generic
 def into_shared(b, weight):
-    weight[place(b, 0)] = weight.dtype.type(0)
+    weight[scene_node(b, 0)] = weight.dtype.type(0)
 
 
 def store_wrong(blocks, row, x):

@@ -8,16 +8,17 @@ from diffloom_kernels import (
     Program,
     add3,
     device,
+    independent,
     launch,
     launch_lanes,
     launch_runs,
     ld3,
     mul3,
+    row_accumulate,
     row_add,
-    row_at,
     row_fma,
-    row_of,
-    row_plus,
+    row_from_vec3,
+    row_load,
     row_scale,
     row_store,
     row_sum,
@@ -28,7 +29,6 @@ from diffloom_kernels import (
     st3,
     store_corners,
     sub3,
-    together,
 )
 from diffloom_kernels.backends.threads import _chosen
 from diffloom_kernels.compile import program
@@ -52,7 +52,7 @@ def fade(e, stiffness):
 def move(i, dt, x, starts, slots, rows, x_next):
     acc = row_zero(rows)
     for k in range(starts[i], starts[i + 1]):
-        acc = row_add(acc, rows, slots[k])
+        acc = row_accumulate(acc, rows, slots[k])
     st3(x_next, i, add3(ld3(x, i), mul3(row_vec3(acc), dt)))
 
 
@@ -64,7 +64,7 @@ def rollout(steps, dt, X, stiffness, topology, work):
     """Steps of a chain of springs without inertia."""
     for j in range(steps):
         launch_lanes(topology[0].shape[0], pull, X[j], topology[0], stiffness, work[0])
-        with together:
+        with independent:
             launch_lanes(stiffness.shape[0], fade, stiffness)
             launch(X.shape[1], move, dt, X[j], topology[1], topology[2], work[1], X[j + 1])
         advance(dt, X[j], X[j + 1], topology, work)
@@ -76,8 +76,8 @@ chain = Program("test_chain", (rollout,))
 @device
 def drift(i, dt, x, slots, rows, x_next):
     total = row_sum(rows, slots, 2 * i, 2 * i + 4)
-    speed = row_plus(row_of(ld3(x, i)), row_scale(total, dt))
-    row_store(x_next, i, row_fma(speed, dt, row_at(x, i)))
+    speed = row_add(row_from_vec3(ld3(x, i)), row_scale(total, dt))
+    row_store(x_next, i, row_fma(speed, dt, row_load(x, i)))
 
 
 def drifting(dt, x, slots, rows, x_next):
@@ -196,7 +196,7 @@ def starred(a, out):
 
 
 def loose(a, out):
-    with together:
+    with independent:
         b = a
     launch(a.shape[0], double, b, out)
 
@@ -259,7 +259,7 @@ def test_pipelines_without_source_are_explained():
 
 def whole_runs(n, x, y):
     launch_runs(n, fade, x)
-    with together:
+    with independent:
         launch_runs(n, fade, x)
         launch(n, fade, y)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from diffloom_kernels import Bound, Const, Program, device, generic, launch, launch_lanes, static, together
+from diffloom_kernels import BoundRecord, Const, Program, device, generic, independent, launch, launch_lanes, static
 from diffloom_kernels.backends import cuda_check, ptx
 from diffloom_kernels.compile import arguments
 
@@ -76,7 +76,7 @@ def rollout(steps, dt, X, nodes):
     for j in range(steps):
         clock = Clock(X.dtype.type(j * dt), dt)
         for term in static(nodes.terms):
-            with together:
+            with independent:
                 for stage in static(term.stages):
                     launch_lanes(nodes.out.shape[0], stage, nodes.out)
         launch(X.shape[1], step, clock, X[j], X[j + 1], nodes)
@@ -120,7 +120,7 @@ def test_compiled_agrees_with_the_formula(real, kind, target):
 def test_bound_records_are_the_same_records():
     found, expected = system(np.float64), system(np.float64)
     program.run("rollout", *expected)
-    bound = Bound(found[3])
+    bound = BoundRecord(found[3])
     program.run("rollout", *found[:3], bound)
     assert found[2].tobytes() == expected[2].tobytes()
     assert len([key for key in program.entries if key[0] == "rollout"]) > 1

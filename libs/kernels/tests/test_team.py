@@ -82,7 +82,7 @@ def test_members_do_not_share_cache_lines():
 
 MANY_PASSES = """
 import numpy as np
-from diffloom_kernels import Program, device, launch, launch_lanes, together
+from diffloom_kernels import Program, device, launch, launch_lanes, independent
 
 @device
 def mix(i, n, a, out):
@@ -95,7 +95,7 @@ def fade(i, out, kept):
 def many(passes, n, a, b):
     for j in range(passes):
         launch(n, mix, n, a, b)
-        with together:
+        with independent:
             launch_lanes(n, fade, b, a)
 
 program = Program("test_many_passes", (many,))

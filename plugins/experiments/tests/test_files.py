@@ -8,7 +8,7 @@ from toy_file import TOY
 from diffloom.interfaces import InputError
 from diffloom.plugins import UnknownNameError
 from diffloom_experiments import ExperimentFile, build_experiment, build_scene, load_file
-from diffloom_experiments.load import opposite
+from diffloom_experiments.load import draw_opposite
 from diffloom_fitting import run_fit
 
 
@@ -77,9 +77,9 @@ def test_a_second_start_lies_across_the_range(toy_file):
     second, third = (float(start["gravity"]) for start in experiment.starts)
     assert first + second == pytest.approx(6.0 + 12.0)
     assert third not in (first, second)
-    assert opposite({"log_uniform": [1.0, 100.0]}, 2.0) == pytest.approx(50.0)
-    assert opposite({"normal": [3.0, 1.0]}, 2.0) == pytest.approx(4.0)
-    assert opposite({"choice": [3.0, 1.0]}, 3.0) == 3.0
+    assert draw_opposite({"log_uniform": [1.0, 100.0]}, 2.0) == pytest.approx(50.0)
+    assert draw_opposite({"normal": [3.0, 1.0]}, 2.0) == pytest.approx(4.0)
+    assert draw_opposite({"choice": [3.0, 1.0]}, 3.0) == 3.0
 
 
 BAD = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from diffloom_experiments.warming import Job, rounds, run_jobs
+from diffloom_experiments.warming import CompileJob, plan_jobs, run_jobs
 from diffloom_studio.commands.files import warm
 
 SPRINGS = """
@@ -37,11 +37,11 @@ iterations = 2
 
 def test_jobs_go_side_by_side_where_there_are_processors():
     cases = [(Path("a.toml"), None), (Path("b.toml"), "dibr")]
-    (alone,) = rounds(cases, 1)
+    (alone,) = plan_jobs(cases, 1)
     assert [job.part for job in alone] == ["all", "all"]
-    first, second = rounds(cases, 2)
+    first, second = plan_jobs(cases, 2)
     assert {(job.file.stem, job.part) for job in first} == {(f, p) for f in "ab" for p in ("physics", "images")}
-    assert second == [Job(Path("a.toml"), None, "all"), Job(Path("b.toml"), "dibr", "all")]
+    assert second == [CompileJob(Path("a.toml"), None, "all"), CompileJob(Path("b.toml"), "dibr", "all")]
 
 
 def test_a_missing_file_is_told_before_anything_runs(tmp_path):
@@ -59,7 +59,7 @@ def test_a_job_leaves_its_programs_for_others(tmp_path, monkeypatch):
     file = tmp_path / "springs.toml"
     file.write_text(SPRINGS)
     for _ in range(2):
-        (outcome,) = run_jobs([Job(file, None, "physics")], 1)
+        (outcome,) = run_jobs([CompileJob(file, None, "physics")], 1)
         assert outcome.trouble is None
         found = programs(tmp_path / "cache")
         assert len(found) == 2
@@ -72,7 +72,7 @@ def test_what_has_no_value_before_its_truth_is_left_to_the_whole(tmp_path, monke
     head = '[model]\nname = "rigid"\nbodies = [{ shape = "box" }]\n'
     file = tmp_path / "box.toml"
     file.write_text(head + SPRINGS[SPRINGS.index("[time]") :].replace("stiffness", "density"))
-    outcomes = list(run_jobs([Job(file, None, part) for part in ("physics", "all")], 1))
+    outcomes = list(run_jobs([CompileJob(file, None, part) for part in ("physics", "all")], 1))
     assert [outcome.trouble for outcome in outcomes] == [None, None]
     assert any("adjoint" in name for name in programs(tmp_path / "cache")), "the whole has compiled it"
 
@@ -80,7 +80,7 @@ def test_what_has_no_value_before_its_truth_is_left_to_the_whole(tmp_path, monke
 def test_trouble_is_told_in_a_line(tmp_path):
     file = tmp_path / "springs.toml"
     file.write_text(SPRINGS.replace("[[0, 1]]", "[[0, 7]]"))
-    (outcome,) = run_jobs([Job(file, None, "physics")], 1)
+    (outcome,) = run_jobs([CompileJob(file, None, "physics")], 1)
     assert "springs: number 0 joins particles 0 and 7" in outcome.trouble
 
 

@@ -7,7 +7,7 @@ import torch
 
 import diffloom_fitting as fitting
 from diffloom.interfaces import InputError
-from diffloom_experiments.experiments import of_windows
+from diffloom_experiments.experiments import expand_windows
 from diffloom_experiments.schema import ExperimentFile
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.gradient_check import check_gradient
@@ -87,11 +87,11 @@ def test_what_windows_are_not_is_said():
 def test_a_file_names_each_window():
     table = {"time": {"dt": 0.01}, "unknowns": {"speed": {"start": [1.0, 2.0], "windows": True}, "drag": {}},
              "stages": [{"optimiser": "gauss_newton", "only": ["drag", "speed"]}]}  # fmt: skip
-    found = of_windows(ExperimentFile.model_validate(table), 2)
+    found = expand_windows(ExperimentFile.model_validate(table), 2)
     assert {name: one.start for name, one in found.unknowns.items()} == {"speed@1": 1.0, "speed@2": 2.0, "drag": None}
     assert found.stages[0].only == ["drag", "speed@1", "speed@2"]
     with pytest.raises(InputError, match="2 values; expected one, or one for each of 3"):
-        of_windows(ExperimentFile.model_validate(table), 3)
+        expand_windows(ExperimentFile.model_validate(table), 3)
 
 
 def test_bounces_are_guessed_from_a_track():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from diffloom import get_renderer
-from diffloom.interfaces import AmbientLight, InputError, PointLight, Surface, Texture, join
+from diffloom.interfaces import AmbientLight, InputError, PointLight, Surface, Texture, join_surfaces
 from diffloom_render_mitsuba import library
 from diffloom_render_mitsuba.library import why_unavailable
 from diffloom_testing.scenes import camera, chequered, front, gem, lamps, square, with_shading
@@ -49,8 +49,8 @@ def off_centre():
 
 
 def squares():
-    far = square(3.0, 0.9, REAL).with_appearance(colours=torch.tensor([0.1, 0.2, 0.9]))
-    return join([square(2.0, 0.5, REAL), far])
+    far = square(3.0, 0.9, REAL).replace_appearance(colours=torch.tensor([0.1, 0.2, 0.9]))
+    return join_surfaces([square(2.0, 0.5, REAL), far])
 
 
 SCENES = {

@@ -68,7 +68,7 @@ def test_outputs_do_not_depend_on_each_other(sphere, camera):
 def test_the_order_of_faces_does_not_matter(sphere, camera, dtype, most):
     """Not with a limit either: faces as deep as the last that counts, as where several meet in a corner, count too."""
     surface = ball(sphere, dtype=dtype)
-    surface = surface.with_appearance(colours=torch.rand(surface.vertices.shape[1:], dtype=dtype))
+    surface = surface.replace_appearance(colours=torch.rand(surface.vertices.shape[1:], dtype=dtype))
     order = torch.randperm(len(surface.faces), generator=torch.Generator().manual_seed(3))
     shuffled = dataclasses.replace(surface, faces=surface.faces[order].roll(1, dims=1))
     renderer = SoftRasRenderer(faces_per_pixel=most)

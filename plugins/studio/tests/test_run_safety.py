@@ -18,7 +18,7 @@ from toy_file import TOY
 from diffloom_experiments.run_folder import (
     FolderError,
     RunFolder,
-    previous,
+    get_previous_path,
     read_checkpoint,
     read_history,
     write_checkpoint,
@@ -72,7 +72,7 @@ def test_every_damaged_checkpoint_is_refused_and_the_one_before_offered(tmp_path
         with pytest.raises(FolderError, match=r"checkpoint .*checkpoint\.pt.*the one before it, of iteration 2"):
             read_checkpoint(path)
         assert number >= 0
-    os.replace(previous(path), path)
+    os.replace(get_previous_path(path), path)
     assert same(read_checkpoint(path), state(2))
 
 
@@ -80,7 +80,7 @@ def test_when_both_are_damaged_that_is_said(tmp_path):
     path = tmp_path / "checkpoint.pt"
     for content in (b"", b"x" * 100):
         path.write_bytes(content)
-        previous(path).write_bytes(content)
+        get_previous_path(path).write_bytes(content)
         with pytest.raises(FolderError, match="none before it that can be used"):
             read_checkpoint(path)
 
@@ -88,7 +88,7 @@ def test_when_both_are_damaged_that_is_said(tmp_path):
 def test_a_crash_between_two_checkpoints_loses_neither(tmp_path):
     path = tmp_path / "checkpoint.pt"
     write_checkpoint(path, state(2))
-    os.replace(path, previous(path))
+    os.replace(path, get_previous_path(path))
     assert same(read_checkpoint(path), state(2))
 
 

@@ -1,8 +1,8 @@
 """The command line ``diffloom``: the core brings ``plugins`` and ``doctor``, plugins bring the others."""
 
-from diffloom.cli.start import importing, keep_freed_memory
+from diffloom.cli.start import keep_freed_memory, pause_garbage_collection
 
-__all__ = ["importing", "keep_freed_memory", "main"]
+__all__ = ["keep_freed_memory", "main", "pause_garbage_collection"]
 
 
 def main() -> None:

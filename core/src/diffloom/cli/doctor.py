@@ -1,6 +1,6 @@
 """``diffloom doctor``: what runs here, what does not, and why.
 
-Plugins register their own part of the examination: a function that returns a `Section` of `Finding`s.
+Plugins register their own part of the examination: a function that returns a `Section` of `DoctorFinding`s.
 """
 
 import importlib
@@ -21,7 +21,7 @@ import click
 from diffloom.plugins import DIAGNOSTICS, Entry, FactoryError, PluginReport, PluginState, installed_registry
 from diffloom.plugins.selection import Selection
 
-__all__ = ["Finding", "Health", "Section", "cause", "doctor", "find_library", "guarded"]
+__all__ = ["DoctorFinding", "Health", "Section", "doctor", "find_library", "format_error", "run_probe"]
 
 _VARIABLES = ("DIFFLOOM_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
 _FIRST = ("runtime", "numba", "cuda")
@@ -41,7 +41,7 @@ class Health(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """One thing the doctor looked at: what it is, how it is, and, unless it is well, what to do."""
 
     subject: str
@@ -55,23 +55,23 @@ class Section:
     """Findings that belong together."""
 
     title: str
-    findings: tuple[Finding, ...]
+    findings: tuple[DoctorFinding, ...]
 
 
-def cause(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """An exception in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def guarded(subject: str, probe: Callable[[], Finding]) -> Finding:
+def run_probe(subject: str, probe: Callable[[], DoctorFinding]) -> DoctorFinding:
     """The finding of ``look``; when looking itself fails, that is the finding."""
     try:
         return probe()
     except (Exception, SystemExit) as error:
-        return Finding(subject, Health.BROKEN, cause(error))
+        return DoctorFinding(subject, Health.BROKEN, format_error(error))
 
 
-def find_library(subject: str, module: str, distribution: str, purpose: str) -> Finding:
+def find_library(subject: str, module: str, distribution: str, purpose: str) -> DoctorFinding:
     """Return whether an optional library is installed and can be imported.
 
     Args:
@@ -83,16 +83,18 @@ def find_library(subject: str, module: str, distribution: str, purpose: str) -> 
     try:
         # The package first: looking for a module inside one that is absent is an error of its own.
         if importlib.util.find_spec(module.partition(".")[0]) is None:
-            return Finding(subject, Health.ABSENT, f"not installed; it would bring {purpose}")
+            return DoctorFinding(subject, Health.ABSENT, f"not installed; it would bring {purpose}")
         importlib.import_module(module)
     except (Exception, SystemExit) as error:
         advice = "reinstall it for this Python and this PyTorch"
-        return Finding(subject, Health.BROKEN, f"installed, but cannot be imported: {cause(error)}", advice)
+        return DoctorFinding(
+            subject, Health.BROKEN, f"installed, but cannot be imported: {format_error(error)}", advice
+        )
     try:
         release = version(distribution)
     except PackageNotFoundError:
         release = "of unknown version"
-    return Finding(subject, Health.OK, f"{release}: {purpose}")
+    return DoctorFinding(subject, Health.OK, f"{release}: {purpose}")
 
 
 _MARKS = {
@@ -135,75 +137,75 @@ def examine() -> list[Section]:
         (entry.name, lambda entry=entry: entry.load()())  # type: ignore[misc]
         for entry in entries
     ]
-    found: dict[str, tuple[Finding, ...]] = {}
+    found: dict[str, tuple[DoctorFinding, ...]] = {}
     for name, part in (*parts, ("plugins", _examine_plugins)):
         try:
             section = part()
         except (Exception, SystemExit) as error:
-            section = Section(name, (Finding(name, Health.BROKEN, cause(error)),))
+            section = Section(name, (DoctorFinding(name, Health.BROKEN, format_error(error)),))
         found[section.title] = (*found.get(section.title, ()), *section.findings)
     return [Section(title, findings) for title, findings in found.items()]
 
 
 def runtime() -> Section:
     """Return the findings on everything that any computation needs."""
-    return Section("Runtime", (_python(), _torch(), guarded("threads", _threads)))
+    return Section("Runtime", (_python(), _torch(), run_probe("threads", _threads)))
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     detail = f"{platform.python_version()} on {platform.platform(terse=True)} {platform.machine()}, in {sys.prefix}"
-    return Finding("Python", Health.OK, detail)
+    return DoctorFinding("Python", Health.OK, detail)
 
 
-def _torch() -> Finding:
+def _torch() -> DoctorFinding:
     try:
         import torch
 
         build = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
-        return Finding("PyTorch", Health.OK, f"{torch.__version__}, {build}")
+        return DoctorFinding("PyTorch", Health.OK, f"{torch.__version__}, {build}")
     except Exception as error:
-        return Finding("PyTorch", Health.FATAL, cause(error), "pip install torch")
+        return DoctorFinding("PyTorch", Health.FATAL, format_error(error), "pip install torch")
 
 
-def _threads() -> Finding:
+def _threads() -> DoctorFinding:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     parts = [f"{usable} of {os.cpu_count()} processors usable"]
     if "torch" in sys.modules:
         parts.append(f"PyTorch {sys.modules['torch'].get_num_threads()}")
     parts += [f"{name}={os.environ[name]}" for name in _VARIABLES if name in os.environ]
-    return Finding("threads", Health.OK, ", ".join(parts))
+    return DoctorFinding("threads", Health.OK, ", ".join(parts))
 
 
 def _examine_plugins() -> Section:
     """Every plugin that did not load, and everything that the others offer, imported for a try."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     for report in installed_registry().plugins:
         if report.state is PluginState.LOADED:
-            findings += [guarded(_label(entry), partial(_try, entry)) for entry in report.offers]
+            findings += [run_probe(_label(entry), partial(_try, entry)) for entry in report.offers]
         else:
             findings.append(_not_loaded(report))
     return Section("Plugins", tuple(findings))
 
 
-def _not_loaded(report: PluginReport) -> Finding:
+def _not_loaded(report: PluginReport) -> DoctorFinding:
     advice = "DIFFLOOM_TRACE_PLUGINS=1 shows the traceback" if report.state is PluginState.BROKEN else ""
     source = f" of {report.origin}" if report.origin.distribution else ""
-    return Finding(
+    return DoctorFinding(
         f"plugin {report.origin.plugin}{source}", _HEALTH[report.state], f"{report.state}: {report.reason}", advice
     )
 
 
-def _try(entry: Entry) -> Finding:
+def _try(entry: Entry) -> DoctorFinding:
     reason = entry.unavailable()
     if reason is not None:
-        return Finding(_label(entry), Health.ABSENT, f"unavailable here: {reason}")
+        return DoctorFinding(_label(entry), Health.ABSENT, f"unavailable here: {reason}")
     start = time.perf_counter()
     try:
         entry.load()
     except FactoryError as error:
         advice = f"reinstall or upgrade {entry.origin.distribution}, or tell its authors"
-        return Finding(_label(entry), Health.BROKEN, str(error), advice)
-    return Finding(_label(entry), Health.OK, f"{entry.origin}, imported in {time.perf_counter() - start:.2f} s")
+        return DoctorFinding(_label(entry), Health.BROKEN, str(error), advice)
+    return DoctorFinding(_label(entry), Health.OK, f"{entry.origin}, imported in {time.perf_counter() - start:.2f} s")
 
 
 def _label(entry: Entry) -> str:

@@ -40,7 +40,7 @@ def _show(as_json: bool) -> int:
         click.echo(json.dumps(as_data(registry), indent=2))
     else:
         _print_tables(registry)
-    return int(Selection.from_environment().strict and any(report.faulty for report in reports))
+    return int(Selection.from_environment().strict and any(report.is_faulty for report in reports))
 
 
 def as_data(registry: Registry) -> dict[str, Any]:

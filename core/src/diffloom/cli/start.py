@@ -20,7 +20,7 @@ _KEPT_MEMORY = {"M_MMAP_THRESHOLD": (-3, 32 << 20), "M_TRIM_THRESHOLD": (-1, 512
 
 
 @contextlib.contextmanager
-def importing() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """While a command imports what it needs. That stays to the end, so it is never looked through for garbage, which
     took a sixth of the time. For the command line alone: in somebody's own process there may be garbage by then."""
     enabled = gc.isenabled()

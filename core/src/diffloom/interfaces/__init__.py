@@ -18,7 +18,7 @@ from diffloom.interfaces.integrator import (
     NoGradient,
     StoreAll,
 )
-from diffloom.interfaces.joining import join
+from diffloom.interfaces.joining import join_surfaces
 from diffloom.interfaces.light import AmbientLight, DirectionalLight, HarmonicLight, Light, PointLight
 from diffloom.interfaces.model import Model
 from diffloom.interfaces.params import Params, ParamSpec, check_param_names, make_params
@@ -61,7 +61,7 @@ __all__ = [
     "Texture",
     "Trajectory",
     "check_param_names",
-    "join",
     "join_stresses",
+    "join_surfaces",
     "make_params",
 ]

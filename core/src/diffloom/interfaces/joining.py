@@ -15,7 +15,7 @@ from diffloom.interfaces.surface import FaceMaterials, Material, Surface, Textur
 _GREY = 0.5
 
 
-def join(surfaces: Sequence[Surface]) -> Surface:
+def join_surfaces(surfaces: Sequence[Surface]) -> Surface:
     """One surface of several; faces keep their materials.
 
     Frames must agree, or be 1 for what does not change. Where one has a texture, all are laid into one image: textures

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from diffloom.errors import InputError, ParameterError
-from diffloom.transforms import concrete, explain_batch_errors, mapped
-from diffloom.validation import as_float_tensor, check_finite, nearest, whole_number
+from diffloom.transforms import explain_batch_errors, is_mapped, unwrap_values
+from diffloom.validation import as_float_tensor, as_whole_number, check_finite, suggest_name
 
 if TYPE_CHECKING:
     from diffloom.interfaces.model import Model
@@ -51,7 +51,7 @@ class ParamSpec:
         """``value`` as a tensor of this parameter; raises InputError in the user's words."""
         what = f"parameter {self.name!r}" + (f" [{self.unit}]" if self.unit else "")
         tensor = as_float_tensor(what, value, dtype)
-        numbers = concrete(tensor)
+        numbers = unwrap_values(tensor)
         one = numbers.item() if numbers.numel() == 1 else None
         if one is None or not math.isfinite(one):
             check_finite(what, tensor)
@@ -107,7 +107,7 @@ class Params(Mapping[str, Tensor]):
         except KeyError:
             raise MissingParameterError(
                 f"no parameter {name!r} was given or has a default; give it, for example in [params]. Present: "
-                f"{', '.join(sorted(self._values))}{nearest(name, self._values)}"
+                f"{', '.join(sorted(self._values))}{suggest_name(name, self._values)}"
             ) from None
 
     def __contains__(self, name: object) -> bool:
@@ -129,9 +129,9 @@ class Params(Mapping[str, Tensor]):
         return f"Params({', '.join(rows)}, dtype={self.dtype}{many})"
 
     def _repr_html_(self) -> str:
-        from diffloom.notebook import params_html
+        from diffloom.notebook import format_params_html
 
-        return params_html(self._values, self.dtype)
+        return format_params_html(self._values, self.dtype)
 
     def replace(self, **values: Tensor) -> Params:
         """A copy with some values exchanged; shapes and bounds are checked again when a model uses it."""
@@ -152,7 +152,7 @@ class Params(Mapping[str, Tensor]):
         known = {spec.name: spec for spec in specs}
         for name in self._values.keys() - self._checked:
             if name not in known:
-                raise ParameterError(f"{owner} has no parameter {name!r}{nearest(name, known)}")
+                raise ParameterError(f"{owner} has no parameter {name!r}{suggest_name(name, known)}")
             try:
                 known[name].check(self._values[name], axes, self.dtype)
             except InputError as error:
@@ -195,7 +195,7 @@ def check_param_names(owner: str, known: Mapping[str, ParamSpec], values: Mappin
             if name in told:
                 raise InputError(f"{owner} has no parameter {name!r}: {told[name]}")
             raise InputError(
-                f"{owner} has no parameter {name!r}{nearest(name, known)} It has: {', '.join(sorted(known))}"
+                f"{owner} has no parameter {name!r}{suggest_name(name, known)} It has: {', '.join(sorted(known))}"
             )
         other = known[name].replaces
         if value is not None and other is not None and values.get(other) is not None:
@@ -204,7 +204,7 @@ def check_param_names(owner: str, known: Mapping[str, ParamSpec], values: Mappin
 
 def batch_params(model: Model, batch: object, dtype: torch.dtype, values: Mapping[str, object]) -> Params:
     """``model.params`` of ``batch`` scenes at once: each value for all, or with a leading axis of scenes."""
-    count = whole_number("batch", batch)
+    count = as_whole_number("batch", batch)
     if count < 1:
         raise InputError(f"batch: got {batch}; expected 1 or more scenes")
     full = {spec.name: spec.full_shape(model.axes) for spec in model.specs}
@@ -220,8 +220,8 @@ def batch_params(model: Model, batch: object, dtype: torch.dtype, values: Mappin
 
     def one(given: dict[str, Tensor]) -> dict[str, Tensor]:
         made = model.params(dtype, **shared, **given)
-        for_all.update({name: value for name, value in made.items() if not mapped(value)})
-        return {name: value for name, value in made.items() if mapped(value)}
+        for_all.update({name: value for name, value in made.items() if not is_mapped(value)})
+        return {name: value for name, value in made.items() if is_mapped(value)}
 
     with explain_batch_errors(f"{type(model).__name__}.params"):
         different = torch.vmap(one)(own) if own else one({})

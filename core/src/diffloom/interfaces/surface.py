@@ -163,11 +163,11 @@ class Surface:
         return max(self._counts().values())
 
     def _repr_html_(self) -> str:
-        from diffloom.notebook import surface_html
+        from diffloom.notebook import format_surface_html
 
-        return surface_html(self)
+        return format_surface_html(self)
 
-    def with_appearance(
+    def replace_appearance(
         self,
         *,
         colours: Tensor | None = None,

@@ -33,12 +33,12 @@ def _published() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def published_distributions() -> frozenset[str]:
+def list_published_distributions() -> frozenset[str]:
     """Return the names of the published distributions. They load before all others, so nobody can take their names."""
     return frozenset(re.findall(r'^ "([^"]+)": \{', _text(), re.MULTILINE))
 
 
-def distribution_of(kind: Kind, name: str) -> str | None:
+def find_distribution(kind: Kind, name: str) -> str | None:
     """Return the distribution to install for the thing called ``name``, or None if no published one has it."""
     for distribution, entry in _published().items():
         if name in entry["registers"].get(kind.plural, ()):
@@ -46,13 +46,13 @@ def distribution_of(kind: Kind, name: str) -> str | None:
     return None
 
 
-def distribution_defining(hook: str) -> str | None:
+def find_defining_distribution(hook: str) -> str | None:
     """Return the distribution that defines a registration hook, or None if no published one does."""
     plural = hook.removeprefix(HOOK_PREFIX)
     return next((distribution for distribution, entry in _published().items() if plural in entry["defines"]), None)
 
 
-def published_names(kind: Kind) -> tuple[str, ...]:
+def list_published_names(kind: Kind) -> tuple[str, ...]:
     """Return the names of all published things of a kind, sorted."""
     return tuple(sorted(name for entry in _published().values() for name in entry["registers"].get(kind.plural, ())))
 
@@ -63,7 +63,7 @@ def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins:
     if not isinstance(name, str):
         return f"a {kind.singular} is asked for by its name, not by {name!r}. {listing}"
     absent = [report for report in plugins if report.state not in (PluginState.LOADED, PluginState.MISSING)]
-    distribution = distribution_of(kind, name)
+    distribution = find_distribution(kind, name)
     if distribution is not None:
         return (
             f"the {kind.singular} {name!r} comes with {distribution}, {_whereabouts(distribution, absent)}. {listing}"
@@ -74,13 +74,13 @@ def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins:
         return f"the {kind.singular} {name!r} comes with {plugin}, which is {owner.state}: {owner.reason}. {listing}"
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower(), [*installed, *published_names(kind)], n=1)
+    near = get_close_matches(name.lower(), [*installed, *list_published_names(kind)], n=1)
     if near:
         hint = f" Did you mean {near[0]!r}?"
         if near[0] not in installed:
-            hint += f" It comes with {distribution_of(kind, near[0])}, which is not installed or not loaded."
+            hint += f" It comes with {find_distribution(kind, near[0])}, which is not installed or not loaded."
         return f"there is no {kind.singular} {name!r}.{hint} {listing}"
-    broken = "; ".join(str(report) for report in absent if report.faulty)
+    broken = "; ".join(str(report) for report in absent if report.is_faulty)
     lost = f" It may have been in what could not be loaded: {broken}." if broken else ""
     return f"there is no {kind.singular} {name!r}. {listing}{lost}"
 

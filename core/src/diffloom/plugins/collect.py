@@ -9,7 +9,7 @@ from typing import Any
 
 import pluggy
 
-from diffloom.plugins.catalogue import distribution_defining
+from diffloom.plugins.catalogue import find_defining_distribution
 from diffloom.plugins.entry import Entry, Origin
 from diffloom.plugins.errors import RegistrationError
 from diffloom.plugins.hookspecs import (
@@ -28,7 +28,7 @@ UPGRADE = "the guide's page 'Versions' says what to change"
 
 
 @dataclass
-class Collected:
+class PluginRegistrations:
     """Registrations of a plugin so far, and warnings for its author, a line each."""
 
     offers: list[Entry] = field(default_factory=list)
@@ -54,8 +54,8 @@ def collect(
     origin: Origin,
     kinds: Sequence[Kind],
     trace: Callable[[str], object] = lambda line: None,
-    into: Collected | None = None,
-) -> Collected:
+    into: PluginRegistrations | None = None,
+) -> PluginRegistrations:
     """Return everything that ``plugin`` registers.
 
     Each plugin gets a pluggy manager of its own, so one that fails half-way leaves nothing behind.
@@ -67,7 +67,7 @@ def collect(
         trace: Called with a line for each registration.
         into: Filled and returned, so that registrations before a failure are known.
     """
-    found = Collected() if into is None else into
+    found = PluginRegistrations() if into is None else into
     _check_api(plugin)
     implemented = [kind for kind in kinds if hasattr(plugin, kind.hook)]
     manager = hook_manager(implemented)
@@ -119,7 +119,9 @@ def _register_plugin(manager: pluggy.PluginManager, plugin: object, origin: Orig
         raise RegistrationError(f"it implements a hook wrongly: {cause}") from error
 
 
-def _check_hooks(manager: pluggy.PluginManager, plugin: object, kinds: Sequence[Kind], found: Collected) -> None:
+def _check_hooks(
+    manager: pluggy.PluginManager, plugin: object, kinds: Sequence[Kind], found: PluginRegistrations
+) -> None:
     """Warn of hooks that are unknown here; refuse a plugin without a hook, or with one that is not marked as such."""
     known = [kind.hook for kind in kinds]
     callers = {caller.name: caller for caller in manager.get_hookcallers(plugin) or ()}
@@ -141,6 +143,6 @@ def _advice(name: str, known: list[str]) -> str:
     near = get_close_matches(name.removeprefix(HOOK_PREFIX), kinds, n=1, cutoff=0.75)
     if near:
         return f"; did you mean {kinds[near[0]]}?"
-    owner = distribution_defining(name)
+    owner = find_defining_distribution(name)
     cause = "install the plugin that defines it" if owner is None else f"{owner}, which defines it, is not loaded"
     return f": {cause}; or mark it @hookimpl(optionalhook=True)"

@@ -150,7 +150,7 @@ class PluginReport:
     withheld: tuple[Entry, ...] = ()
 
     @property
-    def faulty(self) -> bool:
+    def is_faulty(self) -> bool:
         """Whether somebody has to mend something: strict mode refuses to go on."""
         return self.state in (PluginState.BROKEN, PluginState.MISSING)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, entry_points
 
 from diffloom.plugins import core_plugin
-from diffloom.plugins.catalogue import published_distributions
-from diffloom.plugins.collect import Collected, collect, collect_kinds
+from diffloom.plugins.catalogue import list_published_distributions
+from diffloom.plugins.collect import PluginRegistrations, collect, collect_kinds
 from diffloom.plugins.entry import Origin, PluginReport, PluginState
 from diffloom.plugins.errors import PluginError, RegistrationError, UnavailableError
 from diffloom.plugins.hookspecs import ENTRY_POINT_GROUP
@@ -61,7 +61,7 @@ def _name_and_version(found_in: Distribution) -> tuple[str, str]:
 
 def _order(candidate: Candidate) -> tuple[bool, str, str]:
     origin = candidate.origin
-    return normalized(origin.distribution) not in published_distributions(), origin.plugin, origin.distribution
+    return normalized(origin.distribution) not in list_published_distributions(), origin.plugin, origin.distribution
 
 
 def core_registry(*plugins: str) -> Registry:
@@ -107,7 +107,7 @@ class _Load:
 
     def __init__(self, candidate: Candidate, registry: Registry, selection: Selection) -> None:
         self._candidate, self._registry, self._selection = candidate, registry, selection
-        self._found = Collected()
+        self._found = PluginRegistrations()
         self._seconds = 0.0
         self._plugin: object = None
         refusal = selection.refuses(candidate.origin.plugin, candidate.origin.distribution)
@@ -198,7 +198,7 @@ def _absent(name: str, reason: str) -> PluginReport:
 
 
 def _note(report: PluginReport) -> None:
-    if report.faulty:
+    if report.is_faulty:
         print(f"diffloom: {report}", file=sys.stderr)
     for line in report.warnings:
         print(f"diffloom: plugin {report.origin.plugin!r} of {report.origin}: {line}", file=sys.stderr)

@@ -94,9 +94,9 @@ class Registry:
 
     def raise_if_faulty(self) -> None:
         """Raise BrokenPluginsError when a plugin is broken or one that was asked for is missing."""
-        faulty = [str(report) for report in self.plugins if report.faulty]
-        if faulty:
-            raise BrokenPluginsError("\n".join(faulty))
+        is_faulty = [str(report) for report in self.plugins if report.is_faulty]
+        if is_faulty:
+            raise BrokenPluginsError("\n".join(is_faulty))
 
     def entries(self, kind: Kind) -> tuple[Entry, ...]:
         """All registered things of one kind, sorted by name."""

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.fixed_order import leading
-from diffloom.transforms import transformed
+from diffloom.fixed_order import move_scenes_first
+from diffloom.transforms import is_transformed
 
 Indices = NDArray[np.int64]
 
@@ -43,7 +43,7 @@ def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
     Returns:
         Sums (count, ...).
     """
-    if not values.requires_grad and not transformed((values,)):
+    if not values.requires_grad and not is_transformed((values,)):
         return _sum_rows(values, index, count)
     result: Tensor = _Assemble.apply(values, index, count)  # type: ignore[no-untyped-call]
     return result
@@ -78,7 +78,7 @@ class _Take(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, None], values: Tensor, index: Indices) -> tuple[Tensor, int]:
         """Take the rows of all scenes at once, one scene after the other."""
-        scenes = leading(values, in_dims[0], info.batch_size)
+        scenes = move_scenes_first(values, in_dims[0], info.batch_size)
         rows = take(scenes.flatten(0, 1), _of_scenes(index, len(scenes), scenes.shape[1]))
         return rows.unflatten(0, (len(scenes), -1)), 0
 
@@ -103,7 +103,7 @@ class _Assemble(torch.autograd.Function):
         info: Any, in_dims: tuple[int | None, None, None], values: Tensor, index: Indices, count: int
     ) -> tuple[Tensor, int]:
         """Sum the rows of all scenes at once, each scene into rows of its own."""
-        scenes = leading(values, in_dims[0], info.batch_size)
+        scenes = move_scenes_first(values, in_dims[0], info.batch_size)
         total = assemble(scenes.flatten(0, 1), _of_scenes(index, len(scenes), count), count * len(scenes))
         return total.unflatten(0, (len(scenes), count)), 0
 

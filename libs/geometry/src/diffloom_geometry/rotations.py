@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.errors import InputError
-from diffloom.transforms import concrete
+from diffloom.transforms import unwrap_values
 
 __all__ = [
     "array_rotation_matrix",
@@ -171,7 +171,7 @@ def rotation_matrix(quaternion: Tensor) -> Tensor:
         InputError: The quaternion has the length 0.
     """
     length = quaternion.norm()
-    if bool((concrete(length) == 0.0).any()):
+    if bool((unwrap_values(length) == 0.0).any()):
         raise InputError("orientation: got a quaternion of length 0; expected w x y z such as (1, 0, 0, 0)")
     return torch.stack([torch.stack(row) for row in _matrix_rows(*(quaternion / length))])
 

@@ -79,25 +79,25 @@ from diffloom_kernels.algebra.vec3 import (
     sub3 as sub3,
     where3 as where3,
 )
-from diffloom_kernels.arena import Arena as Arena, array_of as array_of, kept_numbers as kept_numbers, pool as pool
+from diffloom_kernels.arena import Arena as Arena, as_array as as_array, cache_numbers as cache_numbers, pool as pool
 from diffloom_kernels.backends.threads import (
     Threads as Threads,
     num_threads as num_threads,
     set_num_threads as set_num_threads,
     threads as threads,
 )
-from diffloom_kernels.compile.arguments import Bound as Bound
+from diffloom_kernels.compile.arguments import BoundRecord as BoundRecord
 from diffloom_kernels.compile.cache import cache_folder as cache_folder
 from diffloom_kernels.compile.notices import compile_seconds as compile_seconds
 from diffloom_kernels.compile.program import (
     REGISTERED as REGISTERED,
-    Noted as Noted,
     Program as Program,
-    recording as recording,
+    RecordedCalls as RecordedCalls,
+    record_calls as record_calls,
 )
 from diffloom_kernels.functions import (
     absolute as absolute,
-    anyl as anyl,
+    any_lane as any_lane,
     atan2 as atan2,
     clamp as clamp,
     constant as constant,
@@ -108,7 +108,7 @@ from diffloom_kernels.functions import (
     log as log,
     maximum as maximum,
     minimum as minimum,
-    notl as notl,
+    not_lanes as not_lanes,
     reciprocal as reciprocal,
     sin as sin,
     sqrt as sqrt,
@@ -118,12 +118,12 @@ from diffloom_kernels.language import (
     Const as Const,
     device as device,
     generic as generic,
+    independent as independent,
     launch as launch,
     launch_lanes as launch_lanes,
     launch_runs as launch_runs,
     overloaded as overloaded,
     static as static,
-    together as together,
 )
 from diffloom_kernels.memory import (
     add_to3 as add_to3,
@@ -140,18 +140,18 @@ from diffloom_kernels.memory import (
     st7 as st7,
     st33 as st33,
     store_corners as store_corners,
-    strow3 as strow3,
+    store_row3 as store_row3,
 )
 from diffloom_kernels.rows import (
+    row_accumulate as row_accumulate,
     row_add as row_add,
-    row_at as row_at,
     row_fma as row_fma,
-    row_of as row_of,
-    row_plus as row_plus,
+    row_from_vec3 as row_from_vec3,
+    row_load as row_load,
     row_scale as row_scale,
     row_store as row_store,
     row_sum as row_sum,
     row_vec3 as row_vec3,
     row_zero as row_zero,
 )
-from diffloom_kernels.simd.places import beside as beside, place as place
+from diffloom_kernels.simd.scene_nodes import scene_node as scene_node, scene_row as scene_row

@@ -106,7 +106,7 @@ pool = MemoryPool()
 FEW = SMALL // 8
 
 
-def array_of(tensor: Tensor) -> Any:
+def as_array(tensor: Tensor) -> Any:
     """A tensor's memory for a kernel, contiguous; shared with the tensor where it was contiguous already."""
     if tensor.requires_grad:
         tensor = tensor.detach()
@@ -174,6 +174,6 @@ def _arena(device: torch.device, dtype: torch.dtype) -> Arena:
 
 
 @functools.lru_cache(maxsize=256)
-def kept_numbers(arena: Arena, values: tuple[float, ...]) -> Any:
+def cache_numbers(arena: Arena, values: tuple[float, ...]) -> Any:
     """Numbers as an array that nobody writes to."""
     return arena.numbers(values)

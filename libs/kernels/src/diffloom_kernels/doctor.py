@@ -4,7 +4,7 @@ import ctypes
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from diffloom.cli.doctor import Finding, Health, Section, cause, guarded
+from diffloom.cli.doctor import DoctorFinding, Health, Section, format_error, run_probe
 
 _COMPILERS = {"nvidia-cuda-nvrtc": "NVRTC", "nvidia-nvvm": "NVVM", "nvidia-cuda-nvcc": "ptxas"}
 
@@ -17,7 +17,7 @@ def cuda() -> Section:
         "kernels on CUDA": _kernel_compilers,
         "compilers": _compilers,
     }
-    return Section("CUDA", tuple(guarded(subject, probe) for subject, probe in probes.items()))
+    return Section("CUDA", tuple(run_probe(subject, probe) for subject, probe in probes.items()))
 
 
 _DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
@@ -30,43 +30,47 @@ def _load_driver() -> ctypes.CDLL | None:
         return None
 
 
-def _driver() -> Finding:
+def _driver() -> DoctorFinding:
     driver = _load_driver()
     if driver is None:
-        return Finding("driver", Health.ABSENT, f"no NVIDIA driver ({_DRIVER} not found): everything runs on the CPU")
+        return DoctorFinding(
+            "driver", Health.ABSENT, f"no NVIDIA driver ({_DRIVER} not found): everything runs on the CPU"
+        )
     number = ctypes.c_int()
     status = driver.cuDriverGetVersion(ctypes.byref(number))
     if status != 0:
-        return Finding(
+        return DoctorFinding(
             "driver", Health.BROKEN, f"cuDriverGetVersion failed with status {status}", "reinstall the driver"
         )
-    return Finding("driver", Health.OK, f"supports CUDA {number.value // 1000}.{number.value % 1000 // 10}")
+    return DoctorFinding("driver", Health.OK, f"supports CUDA {number.value // 1000}.{number.value % 1000 // 10}")
 
 
-def _torch_devices() -> Finding:
+def _torch_devices() -> DoctorFinding:
     import torch
 
     if torch.version.cuda is None:
-        return Finding("PyTorch on CUDA", Health.ABSENT, "this PyTorch is a CPU build")
+        return DoctorFinding("PyTorch on CUDA", Health.ABSENT, "this PyTorch is a CPU build")
     if not torch.cuda.is_available():
-        return Finding(
+        return DoctorFinding(
             "PyTorch on CUDA", Health.ABSENT, f"built for CUDA {torch.version.cuda}, but finds no usable GPU"
         )
     names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-    return Finding("PyTorch on CUDA", Health.OK, ", ".join(names))
+    return DoctorFinding("PyTorch on CUDA", Health.OK, ", ".join(names))
 
 
-def _kernel_compilers() -> Finding:
+def _kernel_compilers() -> DoctorFinding:
     subject = "kernels on CUDA"
     releases = [f"{name} {release}" for name in ("numba-cuda-mlir", "numba-cuda") if (release := _release(name))]
     if not releases:
-        return Finding(subject, Health.ABSENT, "numba-cuda is not installed", 'pip install "diffloom-kernels[cuda]"')
+        return DoctorFinding(
+            subject, Health.ABSENT, "numba-cuda is not installed", 'pip install "diffloom-kernels[cuda]"'
+        )
     if _load_driver() is not None:  # without one there is no need to wait for a compiler, which takes long to import
         from diffloom_kernels.backends.cuda_compilers import chosen, cuda_module
 
         if cuda_module().is_available():
-            return Finding(subject, Health.OK, f"by {chosen()}; installed: {', '.join(releases)}")
-    return Finding(subject, Health.ABSENT, f"{releases[0]} finds no GPU; kernels run on the CPU")
+            return DoctorFinding(subject, Health.OK, f"by {chosen()}; installed: {', '.join(releases)}")
+    return DoctorFinding(subject, Health.ABSENT, f"{releases[0]} finds no GPU; kernels run on the CPU")
 
 
 def _release(name: str) -> str | None:
@@ -76,7 +80,7 @@ def _release(name: str) -> str | None:
         return None
 
 
-def _compilers() -> Finding:
+def _compilers() -> DoctorFinding:
     found, lacking = [], []
     for distribution, tool in _COMPILERS.items():
         try:
@@ -85,17 +89,17 @@ def _compilers() -> Finding:
             lacking.append(distribution)
     if lacking:
         detail = f"{', '.join(lacking)} not installed: kernels cannot be compiled for CUDA without a GPU"
-        return Finding("compilers", Health.ABSENT, detail, 'pip install "diffloom[cuda-check]"')
-    return Finding("compilers", Health.OK, ", ".join(found))
+        return DoctorFinding("compilers", Health.ABSENT, detail, 'pip install "diffloom[cuda-check]"')
+    return DoctorFinding("compilers", Health.OK, ", ".join(found))
 
 
 def compilers() -> Section:
     """Return the findings on numba, the threads of kernels and the folder of compiled code."""
     probes = {"kernel threads": _threads, "compiled code": _compiled_code}
-    return Section("Runtime", (_numba(), *(guarded(subject, probe) for subject, probe in probes.items())))
+    return Section("Runtime", (_numba(), *(run_probe(subject, probe) for subject, probe in probes.items())))
 
 
-def _numba() -> Finding:
+def _numba() -> DoctorFinding:
     try:
         import llvmlite
         import numba
@@ -105,9 +109,9 @@ def _numba() -> Finding:
         detail = f"{numba.__version__} with llvmlite {llvmlite.__version__}, for {_processor()}"
         if is_plain():
             detail += f"; in its plain mode, which compiles slower: {reason or 'DIFFLOOM_PLAIN_NUMBA is set'}"
-        return Finding("numba", Health.OK, detail, f"for the faster one: {REMEDY}" if reason else "")
+        return DoctorFinding("numba", Health.OK, detail, f"for the faster one: {REMEDY}" if reason else "")
     except Exception as error:
-        return Finding("numba", Health.FATAL, cause(error), "pip install numba")
+        return DoctorFinding("numba", Health.FATAL, format_error(error), "pip install numba")
 
 
 def _processor() -> str:
@@ -118,16 +122,18 @@ def _processor() -> str:
     return f"{binding.get_host_cpu_name()} ({widest})"
 
 
-def _threads() -> Finding:
+def _threads() -> DoctorFinding:
     from diffloom_kernels.backends.threads import num_threads
 
-    return Finding("kernel threads", Health.OK, str(num_threads()))
+    return DoctorFinding("kernel threads", Health.OK, str(num_threads()))
 
 
-def _compiled_code() -> Finding:
+def _compiled_code() -> DoctorFinding:
     from diffloom_kernels.compile.cache import cache_folder
 
     try:
-        return Finding("compiled code", Health.OK, f"is kept in {cache_folder()} (DIFFLOOM_CACHE_DIR)")
+        return DoctorFinding("compiled code", Health.OK, f"is kept in {cache_folder()} (DIFFLOOM_CACHE_DIR)")
     except ValueError as error:  # others may write there
-        return Finding("compiled code", Health.FATAL, str(error), "set DIFFLOOM_CACHE_DIR to a folder of your own")
+        return DoctorFinding(
+            "compiled code", Health.FATAL, str(error), "set DIFFLOOM_CACHE_DIR to a folder of your own"
+        )

@@ -168,12 +168,12 @@ def where(c, a, b):
     return a if c else b
 
 
-def anyl(c):
+def any_lane(c):
     """Whether c holds for some lane; for a scalar, c itself. The only lane condition an ``if`` may test."""
     return c
 
 
-def notl(c):
+def not_lanes(c):
     """Logical not, lane by lane."""
     return not c
 
@@ -185,17 +185,17 @@ def _scalar_where(c, a, b):
     return None
 
 
-@overloaded(anyl)
+@overloaded(any_lane)
 def _scalar_anyl(c):
     if isinstance(c, types.Boolean):
-        return anyl
+        return any_lane
     return None
 
 
-@overloaded(notl)
+@overloaded(not_lanes)
 def _scalar_notl(c):
     if isinstance(c, types.Boolean):
-        return notl
+        return not_lanes
     return None
 
 

@@ -114,7 +114,7 @@ def launch_runs(n: int, body: Callable[..., Any], *args: Any) -> None:
         body(i, *args)
 
 
-class _Together:
+class _Independent:
     def __enter__(self) -> None:
         return None
 
@@ -122,7 +122,7 @@ class _Together:
         return None
 
 
-#: ``with together:`` around launches says that they do not depend on each other: one parallel pass, one CUDA kernel.
-together = _Together()
+#: ``with independent:`` around launches says that they do not depend on each other: one parallel pass, one CUDA kernel.
+independent = _Independent()
 
 LAUNCHES = (launch, launch_lanes, launch_runs)

@@ -35,7 +35,7 @@ def _store_from(slots, e, corner, vectors):
     _store_from(slots, e, corner + 1, vectors[1:])
 
 
-def strow3(a, i, v):
+def store_row3(a, i, v):
     """a[i, 0:3] = v and a[i, 3] = 0, for arrays with rows of four."""
     a[i, 0] = v[0]
     a[i, 1] = v[1]
@@ -48,9 +48,9 @@ def _ld3(a, i):
     return ld3 if isinstance(i, types.Integer) else None
 
 
-@overloaded(strow3)
-def _strow3(a, i, v):
-    return strow3 if isinstance(i, types.Integer) else None
+@overloaded(store_row3)
+def _store_row3(a, i, v):
+    return store_row3 if isinstance(i, types.Integer) else None
 
 
 @overloaded(store_corners)

@@ -3,7 +3,7 @@
 For work at nodes, which are visited one by one: a node loads, sums and stores whole rows.
 
     total = row_sum(rows, slots, start[i], start[i + 1])        # rows: the slots of all elements as (..., 4)
-    row_store(u_next, i, row_fma(total, dt, row_at(u, i)))
+    row_store(u_next, i, row_fma(total, dt, row_load(u, i)))
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .language import device, overloaded
 from .rowtypes import KnownRows
 from .simd.arrays import address
 from .simd.rows import load_row, store_row
-from .simd.types import FloatLanes, Place
+from .simd.types import FloatLanes, SceneNode
 
 
 def row_zero(rows):
@@ -26,7 +26,7 @@ def row_zero(rows):
     return (zero, zero, zero)
 
 
-def row_add(acc, rows, s):
+def row_accumulate(acc, rows, s):
     """The sum ``acc`` plus row s."""
     return (acc[0] + rows[s, 0], acc[1] + rows[s, 1], acc[2] + rows[s, 2])
 
@@ -39,9 +39,9 @@ def row_sum(rows, slots, start, end):
     even = row_zero(rows)
     odd = row_zero(rows)
     for s in range(start, end, 2):
-        even = row_add(even, rows, slots[s])
-        odd = row_add(odd, rows, slots[s + 1])
-    return row_plus(even, odd)
+        even = row_accumulate(even, rows, slots[s])
+        odd = row_accumulate(odd, rows, slots[s + 1])
+    return row_add(even, odd)
 
 
 def row_vec3(row):
@@ -49,12 +49,12 @@ def row_vec3(row):
     return row
 
 
-def row_of(v):
+def row_from_vec3(v):
     """The vec3 v as a row."""
     return v
 
 
-def row_at(a, i):
+def row_load(a, i):
     """a[i, 0:3] of an array (nodes, 3 or 4)."""
     return (a[i, 0], a[i, 1], a[i, 2])
 
@@ -66,7 +66,7 @@ def row_store(a, i, row):
     a[i, 2] = row[2]
 
 
-def row_plus(a, b):
+def row_add(a, b):
     """a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
@@ -84,13 +84,13 @@ def row_fma(a, s, b):
 #: The plain functions compile as they stand; numba prefers what follows below for the CPU.
 _AS_THEY_STAND = {
     row_zero: lambda rows: row_zero,
-    row_add: lambda acc, rows, s: row_add,
+    row_accumulate: lambda acc, rows, s: row_accumulate,
     row_sum: lambda rows, slots, start, end: row_sum,
     row_vec3: lambda row: row_vec3,
-    row_of: lambda v: row_of,
-    row_at: lambda a, i: row_at,
+    row_from_vec3: lambda v: row_from_vec3,
+    row_load: lambda a, i: row_load,
     row_store: lambda a, i, row: row_store,
-    row_plus: lambda a, b: row_plus,
+    row_add: lambda a, b: row_add,
     row_scale: lambda a, s: row_scale,
     row_fma: lambda a, s, b: row_fma,
 }
@@ -170,8 +170,8 @@ def _cpu_zero(rows):
     return lambda rows: _zero(rows)
 
 
-@_on_cpu(row_add)
-def _cpu_add(acc, rows, s):
+@_on_cpu(row_accumulate)
+def _cpu_accumulate(acc, rows, s):
     if isinstance(rows, KnownRows):
         return lambda acc, rows, s: acc + _load(rows, s)
     return lambda acc, rows, s: acc + _packed((rows[s, 0], rows[s, 1], rows[s, 2]))
@@ -184,8 +184,8 @@ def _cpu_sum(rows, slots, start, end):
         odd = row_zero(rows)
         s = start
         while s < end:
-            even = row_add(even, rows, _entry(slots, s))
-            odd = row_add(odd, rows, _entry(slots, s + 1))
+            even = row_accumulate(even, rows, _entry(slots, s))
+            odd = row_accumulate(odd, rows, _entry(slots, s + 1))
             s += 2
         return even + odd
 
@@ -202,15 +202,15 @@ def _cpu_vec3(row):
     return row_vec3 if isinstance(row, types.BaseTuple) else lambda row: _vec3(row)
 
 
-@_on_cpu(row_of)
-def _cpu_of(v):
-    return row_of if _many(v) else lambda v: _packed(v)
+@_on_cpu(row_from_vec3)
+def _cpu_from_vec3(v):
+    return row_from_vec3 if _many(v) else lambda v: _packed(v)
 
 
-@_on_cpu(row_at)
-def _cpu_at(a, i):
-    if isinstance(i, Place):
-        return row_at
+@_on_cpu(row_load)
+def _cpu_load(a, i):
+    if isinstance(i, SceneNode):
+        return row_load
     if isinstance(a, KnownRows):
         return lambda a, i: _load(a, i)
     return lambda a, i: _packed((a[i, 0], a[i, 1], a[i, 2]))
@@ -218,7 +218,7 @@ def _cpu_at(a, i):
 
 @_on_cpu(row_store)
 def _cpu_store(a, i, row):
-    if isinstance(i, Place):
+    if isinstance(i, SceneNode):
         return lambda a, i, row: _entries(a, i, row_vec3(row))
     if isinstance(a, KnownRows):
         return lambda a, i, row: _store(a, i, row)
@@ -232,8 +232,8 @@ def _cpu_store(a, i, row):
     return entries
 
 
-@_on_cpu(row_plus)
-def _cpu_plus(a, b):
+@_on_cpu(row_add)
+def _cpu_add(a, b):
     if _many(a, b):
         return lambda a, b: _plus(row_vec3(a), row_vec3(b))
     return lambda a, b: a + b

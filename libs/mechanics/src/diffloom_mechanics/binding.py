@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom_kernels import Bound, Const
+from diffloom_kernels import BoundRecord, Const
 from diffloom_mechanics.gather import Gather, get_gather, pad_count, pad_rows
 from diffloom_mechanics.node_sets import NamedTensor, NodeMotion, NodeSet
 from diffloom_mechanics.records import (
@@ -131,15 +131,15 @@ class Binding:
         elements = [self._element(k, term, parts[count + k]) for k, term in enumerate(system.elements)]
         self.record = SystemRecord(tuple(sets), tuple(elements))
         self.force_matters = any(nodes.kind.force_matters for nodes in sets)
-        self.bound = Bound(self.record)
+        self.bound = BoundRecord(self.record)
 
     @cached_property
-    def free(self) -> Bound:
+    def free(self) -> BoundRecord:
         """Nodes without terms, for pipelines that take the force as input: one program serves all systems of these
         kinds of node.
         """
         sets = (nodes._replace(incoming=None, rows=None, terms=()) for nodes in self.record.sets)
-        return Bound(SystemRecord(tuple(sets), ()))
+        return BoundRecord(SystemRecord(tuple(sets), ()))
 
     def gradients(self) -> Gradients:
         """Return zeroed cotangents of every tensor."""
@@ -258,12 +258,12 @@ class Gradients:
             for term, made in zip(system.elements, record.elements, strict=True)
         )
         self.record = Grads(sets, elements)
-        self.bound = Bound(self.record)
+        self.bound = BoundRecord(self.record)
 
     @cached_property
-    def free(self) -> Bound:
+    def free(self) -> BoundRecord:
         """Cotangents of the nodes alone."""
-        return Bound(Grads(tuple(nodes._replace(terms=()) for nodes in self.record.sets), ()))
+        return BoundRecord(Grads(tuple(nodes._replace(terms=()) for nodes in self.record.sets), ()))
 
     def _of_terms(self, n: int, nodes: NodesRecord) -> tuple[tuple[Tensor, ...], ...]:
         terms = [term for term in self._system.nodes if self._system.index(term.on) == n]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from diffloom_kernels import Bound
+from diffloom_kernels import BoundRecord
 from diffloom_mechanics.binding import Binding, CompiledSystem, Gradients
 from diffloom_mechanics.evaluation import SystemEvaluation
 from diffloom_mechanics.pipelines import ROLLOUTS, cotangents, states
@@ -48,7 +48,7 @@ class CompiledStepper(Stepper):
         self._binding = Binding(system, tensors, needed or [False] * len(tensors))
         self._gradients: Gradients | None = None
         like = tensors[0]
-        self._fixed = Bound(scheme, like)
+        self._fixed = BoundRecord(scheme, like)
         if isinstance(scheme, Tableau):
             count = len(scheme.b)
             self._forward, self._backward = "tableau_rollout", "tableau_rollout_adjoint"
@@ -56,15 +56,15 @@ class CompiledStepper(Stepper):
             points = TableauPoints(
                 tuple(states(system, like) for _ in range(count - 1)), tuple(states(system, like) for _ in range(count))
             )
-            self._between = Bound(points)
+            self._between = BoundRecord(points)
             back = PointCotangents(cotangents(system, like), tuple(states(system, like) for _ in range(count)))
-            self._extra: tuple[Any, ...] = (Bound(back),)
+            self._extra: tuple[Any, ...] = (BoundRecord(back),)
         else:
             joined = len(scheme) == 1 and not self._binding.force_matters and not system.staged
             self._forward = "split_rollout"
             self._backward = "joined_rollout_adjoint" if joined else "split_rollout_adjoint"
             self._passes = len(scheme)
-            self._between = Bound(tuple(states(system, like) for _ in scheme[:-1]))
+            self._between = BoundRecord(tuple(states(system, like) for _ in scheme[:-1]))
             self._extra = ()
 
     def advance(self, segment: Segment) -> None:

@@ -1,6 +1,6 @@
 """Pipelines that all schemes use: all forces at a state, and their transpose."""
 
-from diffloom_kernels import generic, launch, launch_runs, static, together
+from diffloom_kernels import generic, independent, launch, launch_runs, static
 from diffloom_mechanics.node_kernels import (
     adjoint_stage,
     element_adjoint,
@@ -19,7 +19,7 @@ from diffloom_mechanics.records import SceneTermRecord, StateCotangents
 
 def element_forces(clock, q, u, system):
     """Run all element terms in one pass. q, u: state of each node set. Elements are padded to whole lane runs."""
-    with together:
+    with independent:
         for term in static(system.elements):
             if static(term.lanes):
                 launch_runs(term.size, element_force, clock, q, u, term)
@@ -47,7 +47,7 @@ def force_adjoints(clock, q, u, adj, system, grads):
                     launch(part.size, run_on_scene_adjoint, clock, q, u, adj, nodes, term, grad, part.each, part.body)
                 else:
                     launch(part.size, adjoint_stage, clock, q, u, adj, nodes, term, grad, part.body)
-    with together:
+    with independent:
         for element, grad in static(zip(system.elements, grads.elements, strict=True)):
             if static(element.lanes):
                 launch_runs(element.size, element_adjoint, clock, q, u, adj, element, grad)
@@ -74,7 +74,7 @@ def force(clock, q, u, out, system):
     """Compute the force on every node at one state."""
     element_forces(clock, q, u, system)
     node_stages(clock, q, u, system)
-    with together:
+    with independent:
         for n, nodes in static(enumerate(system.sets)):
             launch(nodes.size, store_force, clock, q, u, out[n], nodes)
 
@@ -89,6 +89,6 @@ def force_adjoint(clock, q, u, many, system, grads):
             tuple(a[p] for a in static(many.f)),
         )
         force_adjoints(clock, q, u, adj, system, grads)
-        with together:
+        with independent:
             for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
                 launch(nodes.size, store_cotangent, clock, q, u, adj, nodes, own)

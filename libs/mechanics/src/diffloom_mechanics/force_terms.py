@@ -25,7 +25,7 @@ from diffloom.interfaces import (
     check_param_names,
     make_params,
 )
-from diffloom.naming import below, check_name, spec_under
+from diffloom.naming import check_name, prefix_spec, select_part
 from diffloom_mechanics.node_sets import NodeSet
 from diffloom_mechanics.system import Mechanics
 from diffloom_mechanics.terms import Term
@@ -246,8 +246,8 @@ class WithTerms(Model):
         added = []
         for name, term in self.terms.items():
             nodes = system.sets[self.on[name]]
-            context = TermContext(self.model, inner, nodes, self.on[name] or None, Control(below(name, control)))
-            added.append(term.term(name, Params(below(name, params), params.dtype), context))
+            context = TermContext(self.model, inner, nodes, self.on[name] or None, Control(select_part(name, control)))
+            added.append(term.term(name, Params(select_part(name, params), params.dtype), context))
         return Mechanics(system.nodes, (*system.terms, *added))
 
     def _models(self, params: Params) -> Params:
@@ -259,7 +259,7 @@ class WithTerms(Model):
 
     def _own_specs(self, name: str) -> tuple[ParamSpec, ...]:
         """Return the specs of a term under the names they have here."""
-        return tuple(spec_under(name, spec) for spec in self.terms[name].specs)
+        return tuple(prefix_spec(name, spec) for spec in self.terms[name].specs)
 
 
 def _check(name: object, term: object) -> None:

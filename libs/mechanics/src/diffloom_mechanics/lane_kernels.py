@@ -1,11 +1,11 @@
 """Rollouts of many small scenes, one per SIMD lane: splitting schemes over whole segments, forwards and backwards.
 
 A block of scenes goes through all steps before the next block begins, so that its memory stays in the cache, and
-threads never wait for each other. A node is treated as in split_kernels, bit for bit; ``place`` puts the block in place
-of the node's number.
+threads never wait for each other. A node is treated as in split_kernels, bit for bit; ``scene_node`` puts the block in
+place of the node's number.
 """
 
-from diffloom_kernels import generic, launch, place, static
+from diffloom_kernels import generic, launch, scene_node, static
 from diffloom_mechanics.records import Clock
 from diffloom_mechanics.split_kernels import collect, inject, move_node, move_node_adjoint
 
@@ -15,7 +15,7 @@ def block_move(b, clock, move, q, u, q_next, u_next, system):
     """Move all nodes of a block."""
     for n, nodes in static(enumerate(system.sets)):
         for k in range(nodes.size):
-            move_node(place(b, k), clock, move, q, u, q_next[n], u_next[n], nodes)
+            move_node(scene_node(b, k), clock, move, q, u, q_next[n], u_next[n], nodes)
 
 
 @generic
@@ -23,11 +23,11 @@ def block_move_adjoint(b, clock, move, q, u, adj, system, grads):
     """Transpose of block_move."""
     for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
         for k in range(nodes.size):
-            move_node_adjoint(place(b, k), clock, move, q, u, adj, nodes, own)
+            move_node_adjoint(scene_node(b, k), clock, move, q, u, adj, nodes, own)
     if static(move.kicks):
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             for k in range(nodes.size):
-                collect(place(b, k), clock, q, u, adj, nodes, own)
+                collect(scene_node(b, k), clock, q, u, adj, nodes, own)
 
 
 @generic
@@ -81,7 +81,7 @@ def block_rollout_adjoint(b, steps, scheme, states, between, frames, adj, system
                 block_move_adjoint(b, clock, move, here.q, here.u, adj, system, grads)
         for nodes in static(system.sets):
             for k in range(nodes.size):
-                inject(place(b, k), j, frames, adj, nodes)
+                inject(scene_node(b, k), j, frames, adj, nodes)
 
 
 def lanes_rollout(blocks, steps, scheme, states, between, system):

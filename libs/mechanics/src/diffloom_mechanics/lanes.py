@@ -15,7 +15,7 @@ import torch
 from numba import config
 from torch import Tensor
 
-from diffloom_kernels import Bound, Const
+from diffloom_kernels import BoundRecord, Const
 from diffloom_kernels.simd import LANE_BYTES
 from diffloom_mechanics.binding import CompiledSystem, build_kind
 from diffloom_mechanics.explicit import ExecutionTarget, Scheme
@@ -121,11 +121,11 @@ class LaneStepper(Stepper):
         self._lanes = lanes_of(like.dtype)
         self._blocks = -(-many.scenes // self._lanes)
         asked = many.system.split(needed or [False] * len(tensors))
-        self._record = Bound(self._system(asked))
-        self._scheme = Bound(scheme, like)
-        self._between = Bound(tuple(self._state(like) for _ in scheme[:-1]))
+        self._record = BoundRecord(self._system(asked))
+        self._scheme = BoundRecord(scheme, like)
+        self._between = BoundRecord(tuple(self._state(like) for _ in scheme[:-1]))
         self._grads: list[Tensor] | None = None
-        self._adjoints: Bound | None = None
+        self._adjoints: BoundRecord | None = None
 
     def _system(self, asked: list[tuple[bool, ...]]) -> SystemRecord:
         system, parts = self._many.system, self._many.system.split(self._tensors)
@@ -170,7 +170,7 @@ class LaneStepper(Stepper):
             return
         if self._adjoints is None:
             self._grads = [torch.zeros_like(t) for t in self._tensors]
-            self._adjoints = Bound(self._cotangents(self._grads))
+            self._adjoints = BoundRecord(self._cotangents(self._grads))
         of_step = frames.of_step[segment.k0 : segment.k0 + segment.count + 1]
         adj = StateCotangents(adj_q, adj_u, tuple(torch.zeros_like(u) for u in adj_u))
         self._run(

@@ -7,10 +7,10 @@ scene alone.
 from diffloom_kernels import (
     fma,
     generic,
-    row_at,
+    row_add,
     row_fma,
-    row_of,
-    row_plus,
+    row_from_vec3,
+    row_load,
     row_scale,
     row_store,
     row_sum,
@@ -68,7 +68,7 @@ def run_on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, each, body):
 def values(a, i, width):
     """Return the numbers of row i."""
     if static(width == 3):
-        return row_vec3(row_at(a, i))
+        return row_vec3(row_load(a, i))
     return tuple(a[i, c] for c in static(range(width)))
 
 
@@ -76,7 +76,7 @@ def values(a, i, width):
 def store(a, i, v, width):
     """a[i] = v."""
     if static(width == 3):
-        row_store(a, i, row_of(v))
+        row_store(a, i, row_from_vec3(v))
     else:
         for c in static(range(width)):
             a[i, c] = v[c]
@@ -93,7 +93,7 @@ def zeros(a, width):
 def plus(a, b, width):
     """a + b."""
     if static(width == 3):
-        return row_vec3(row_plus(row_of(a), row_of(b)))
+        return row_vec3(row_add(row_from_vec3(a), row_from_vec3(b)))
     return tuple(a[c] + b[c] for c in static(range(width)))
 
 
@@ -101,7 +101,7 @@ def plus(a, b, width):
 def times(a, s, width):
     """a s, with s a scalar."""
     if static(width == 3):
-        return row_vec3(row_scale(row_of(a), s))
+        return row_vec3(row_scale(row_from_vec3(a), s))
     return tuple(a[c] * s for c in static(range(width)))
 
 
@@ -109,7 +109,7 @@ def times(a, s, width):
 def plus_times(b, a, s, width):
     """b + a s, with s a scalar."""
     if static(width == 3):
-        return row_vec3(row_fma(row_of(a), s, row_of(b)))
+        return row_vec3(row_fma(row_from_vec3(a), s, row_from_vec3(b)))
     return tuple(fma(a[c], s, b[c]) for c in static(range(width)))
 
 

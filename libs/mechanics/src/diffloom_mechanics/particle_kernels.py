@@ -14,10 +14,10 @@ from diffloom_kernels import (
     minimum,
     mul3,
     neg3,
-    row_at,
+    row_add,
     row_fma,
-    row_of,
-    row_plus,
+    row_from_vec3,
+    row_load,
     row_scale,
     row_store,
     row_vec3,
@@ -39,36 +39,37 @@ def free_time(i, h, inverse_mass):
 @device
 def particle_acceleration(i, q, u, f, inverse_mass, gravity):
     """a = f / m + g."""
-    return row_vec3(row_fma(row_of(f), inverse_mass[i], row_at(gravity, i)))
+    return row_vec3(row_fma(row_from_vec3(f), inverse_mass[i], row_load(gravity, i)))
 
 
 @device
 def particle_acceleration_adjoint(i, q, u, f, inverse_mass, gravity, adj, adj_inverse_mass, adj_gravity):
     """adj_f = adj / m, adj_g = adj, adj_w = f.adj."""
     zero = inverse_mass.dtype.type(0)
-    a = row_of(adj)
+    a = row_from_vec3(adj)
     adj_inverse_mass[i] += dot3(f, adj)
-    row_store(adj_gravity, i, row_plus(row_at(adj_gravity, i), a))
+    row_store(adj_gravity, i, row_add(row_load(adj_gravity, i), a))
     return (zero, zero, zero), (zero, zero, zero), row_vec3(row_scale(a, inverse_mass[i]))
 
 
 @device
 def particle_drift(i, h, q, u, inverse_mass, gravity):
     """q + h u; a particle that is held keeps q, and u as a value."""
-    return row_vec3(row_fma(row_of(u), free_time(i, h, inverse_mass), row_of(q))), u
+    return row_vec3(row_fma(row_from_vec3(u), free_time(i, h, inverse_mass), row_from_vec3(q))), u
 
 
 @device
 def particle_drift_adjoint(i, h, q, u, inverse_mass, gravity, adj_q, adj_u, adj_inverse_mass, adj_gravity):
     """adj_u + h adj_q."""
-    return adj_q, row_vec3(row_fma(row_of(adj_q), free_time(i, h, inverse_mass), row_of(adj_u)))
+    return adj_q, row_vec3(row_fma(row_from_vec3(adj_q), free_time(i, h, inverse_mass), row_from_vec3(adj_u)))
 
 
 @device
 def particle_rate(i, q, u, inverse_mass, gravity):
     """q' = u, u' = 0."""
     zero = inverse_mass.dtype.type(0)
-    return row_vec3(row_scale(row_of(u), free_time(i, inverse_mass.dtype.type(1), inverse_mass))), (zero, zero, zero)
+    time = free_time(i, inverse_mass.dtype.type(1), inverse_mass)
+    return row_vec3(row_scale(row_from_vec3(u), time)), (zero, zero, zero)
 
 
 @device
@@ -76,7 +77,7 @@ def particle_rate_adjoint(i, q, u, inverse_mass, gravity, adj_q, adj_u, adj_inve
     """adj_u = adj_q'."""
     zero = inverse_mass.dtype.type(0)
     one = inverse_mass.dtype.type(1)
-    return (zero, zero, zero), row_vec3(row_scale(row_of(adj_q), free_time(i, one, inverse_mass)))
+    return (zero, zero, zero), row_vec3(row_scale(row_from_vec3(adj_q), free_time(i, one, inverse_mass)))
 
 
 @device

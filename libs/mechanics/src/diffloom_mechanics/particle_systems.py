@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.fixed_order import broadcast, expanded
+from diffloom.fixed_order import broadcast, broadcast_read_only
 from diffloom.interfaces import InputError
-from diffloom.transforms import concrete
-from diffloom.validation import check_real, check_shape, whole_number
+from diffloom.transforms import unwrap_values
+from diffloom.validation import as_whole_number, check_real, check_shape
 from diffloom_mechanics.node_sets import NodeMotion, NodeSet
 from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
@@ -52,7 +52,7 @@ def particles(
     if fixed is not None and np.shape(fixed) != tuple(mass.shape):
         raise InputError(f"fixed: got shape {np.shape(fixed)}; expected {tuple(mass.shape)} flags, one per particle")
     pull = broadcast(gravity, (int(mass.shape[0]), 3))
-    least, most = (bound.item() for bound in concrete(mass).aminmax()) if mass.numel() else (1.0, 1.0)
+    least, most = (bound.item() for bound in unwrap_values(mass).aminmax()) if mass.numel() else (1.0, 1.0)
     if least > 0.0 and most < float("inf") and (fixed is None or not np.count_nonzero(fixed)):
         inverse = mass.reciprocal()
     else:
@@ -113,9 +113,9 @@ def springs(
         force=spring_force,
         adjoint=spring_force_adjoint,
         params=(
-            ("stiffness", expanded(stiffness, count)),
-            ("damping", expanded(damping, count)),
-            ("rest_length", expanded(rest_length, count)),
+            ("stiffness", broadcast_read_only(stiffness, count)),
+            ("damping", broadcast_read_only(damping, count)),
+            ("rest_length", broadcast_read_only(rest_length, count)),
         ),
         on=on,
     )
@@ -176,7 +176,7 @@ def pushes(windows: Sequence[Push], force: Tensor, count: int, name: str = "push
     """
     from diffloom_mechanics.particle_kernels import window_force, window_force_adjoint
 
-    nodes = np.array([whole_number("Push.node", w.node) for w in windows], dtype=np.int64)
+    nodes = np.array([as_whole_number("Push.node", w.node) for w in windows], dtype=np.int64)
     if len(nodes) and not 0 <= nodes.min() <= nodes.max() < count:
         raise InputError(f"pushes: nodes {nodes.min()} to {nodes.max()} were given; expected 0 to {count - 1}")
     if tuple(force.shape) != (len(windows), 3):

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Gradient, NoGradient, StoreAll
-from diffloom.transforms import once, refuse_many_cotangents, untransformed
+from diffloom.transforms import refuse_many_cotangents, refuse_second_derivatives, suspend_transforms
 from diffloom_kernels import pool
 from diffloom_mechanics.stepper import FrameCotangents, MakeStepper, Segment, Stepper, Tensors
 
@@ -113,7 +113,7 @@ class _Rollout(torch.autograd.Function):
         given = ctx.saved_tensors[: -2 * ctx.sets]
         with torch.no_grad():
             found = _backward(ctx, given, adj_frames)
-        return (None, None, *once(found, (*given, *adj_frames)))
+        return (None, None, *refuse_second_derivatives(found, (*given, *adj_frames)))
 
 
 def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
@@ -258,7 +258,7 @@ def run_rollout(plan: RolloutPlan, q: Tensors, u: Tensors, tensors: Sequence[Ten
     inputs.
     """
     saved: Tensors
-    with untransformed():
+    with suspend_transforms():
         if isinstance(plan.gradient, NoGradient):
             with torch.no_grad():
                 saved = _forward(plan, len(q), (*q, *u, *tensors))[0]

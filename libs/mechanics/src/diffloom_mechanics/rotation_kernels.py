@@ -1,6 +1,6 @@
 """Rotations inside kernels: the exponential map. Products and matrices of quaternions are in diffloom_kernels."""
 
-from diffloom_kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt, where
+from diffloom_kernels import any_lane, constant, cos, device, dot3, not_lanes, sin, sqrt, where
 
 
 @device
@@ -11,7 +11,7 @@ def half_turn(y):
     c = y - y
     s = c
     d = c
-    if anyl(small):
+    if any_lane(small):
         c = one - y * constant(y, 1 / 2) * (one - y * constant(y, 1 / 12) * (one - y * constant(y, 1 / 30) * (
             one - y * constant(y, 1 / 56) * (one - y * constant(y, 1 / 90) * (one - y * constant(y, 1 / 132) * (
                 one - y * constant(y, 1 / 182)))))))
@@ -21,7 +21,7 @@ def half_turn(y):
         d = constant(y, -1 / 6) * (one - y * constant(y, 1 / 10) * (one - y * constant(y, 1 / 28) * (
             one - y * constant(y, 1 / 54) * (one - y * constant(y, 1 / 88) * (one - y * constant(y, 1 / 130) * (
                 one - y * constant(y, 1 / 180)))))))
-    if anyl(notl(small)):
+    if any_lane(not_lanes(small)):
         large = where(small, one, y)
         h = sqrt(large)
         cosine = cos(h)

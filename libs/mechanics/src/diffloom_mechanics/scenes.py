@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.fixed_order import leading
+from diffloom.fixed_order import move_scenes_first
 from diffloom.interfaces import InputError, SimulationError
-from diffloom.transforms import REFUSED, concrete, each_scene, refuse_functionalize, transformed
+from diffloom.transforms import REFUSED, apply_vmap_rule, is_transformed, refuse_functionalize, unwrap_values
 from diffloom_mechanics.binding import CompiledSystem, is_single_scene
 from diffloom_mechanics.diagnosis import FailureExplainer
 from diffloom_mechanics.gather import array_identity, freeze_array
@@ -127,7 +127,7 @@ class Scenes:
 def run_scenes(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
     """Return the saved states of each node set, as ``run_rollout`` does, for the scenes that a transform carries."""
     refuse_functionalize()
-    saved = each_scene(_Scenes.vmap, scenes, len(q), *q, *u, *tensors)
+    saved = apply_vmap_rule(_Scenes.vmap, scenes, len(q), *q, *u, *tensors)
     if saved is None:
         saved = _Scenes.apply(scenes, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
     assert saved is not None
@@ -157,13 +157,13 @@ class _Scenes(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], scenes: Scenes, sets: int, *given: Tensor
     ) -> tuple[Tensors, tuple[int, ...]]:
-        rows = [leading(t, dim, info.batch_size) for t, dim in zip(given, in_dims[2:], strict=True)]
+        rows = [move_scenes_first(t, dim, info.batch_size) for t, dim in zip(given, in_dims[2:], strict=True)]
         start, tensors = rows[: 2 * sets], rows[2 * sets :]
         if scenes.of_copies is None or info.batch_size == 1:
             saved = _one_by_one(scenes, sets, start, tensors)
             return saved, (0,) * len(saved)
         make = None if scenes.of_lanes is None else scenes.of_lanes(scenes.system, info.batch_size, tensors[0])
-        if make is not None and not transformed(rows):
+        if make is not None and not is_transformed(rows):
             saved = _in_lanes(scenes, make, sets, start, tensors)
             return _check_saved(scenes, sets, start, saved, tensors)
         system, values = copy_scenes(scenes.system, tensors)
@@ -179,7 +179,7 @@ def _check_saved(
     scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]
 ) -> tuple[Tensors, tuple[int, ...]]:
     """Return the result of vmap's rule, scenes second; raise SimulationError where a scene is not finite."""
-    if scenes.system.scenes == 1 and not all(bool(torch.isfinite(concrete(t)).all()) for t in saved):
+    if scenes.system.scenes == 1 and not all(bool(torch.isfinite(unwrap_values(t)).all()) for t in saved):
         _explain(scenes, sets, start, saved, tensors)
     return saved, (1,) * len(saved)
 
@@ -196,7 +196,7 @@ def _in_lanes(
 
 def _run(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> Tensors:
     """Return the saved q of all sets, then their u; under a second vmap, the outer one is handled here."""
-    run = run_scenes(scenes, q, u, tensors) if transformed((*q, *u, *tensors)) else None
+    run = run_scenes(scenes, q, u, tensors) if is_transformed((*q, *u, *tensors)) else None
     saved_q, saved_u = run or run_rollout(scenes.plan, q, u, tensors)
     return (*saved_q, *saved_u)
 
@@ -208,7 +208,7 @@ def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Seq
         q, u = tuple(t[b] for t in start[:sets]), tuple(t[b] for t in start[sets:])
         own = [t[b] for t in tensors]
         saved = _run(scenes, q, u, own)
-        if scenes.system.scenes == 1 and not transformed((*q, *u, *own)):
+        if scenes.system.scenes == 1 and not is_transformed((*q, *u, *own)):
             _check(scenes, b, (q, u), (saved[:sets], saved[sets:]), own)
         found.append(saved)
     return tuple(torch.stack(parts) for parts in zip(*found, strict=True))
@@ -216,7 +216,7 @@ def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Seq
 
 def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]) -> None:
     """Raise SimulationError about the first scene that is not finite."""
-    if transformed((*start, *tensors)):
+    if is_transformed((*start, *tensors)):
         raise SimulationError("a scene of the batches is not finite; run them as one batch to be told which, and why")
     good = torch.stack([torch.isfinite(t.detach()).movedim(1, 0).flatten(1).all(1) for t in saved]).all(0)
     b = int((~good).nonzero()[0])

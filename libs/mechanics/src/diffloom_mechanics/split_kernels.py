@@ -5,7 +5,7 @@ these pipelines, forwards and backwards. States between the moves of a step are 
 computed again.
 """
 
-from diffloom_kernels import generic, launch, static, together
+from diffloom_kernels import generic, independent, launch, static
 from diffloom_mechanics.force_kernels import element_forces, force_adjoints, node_stages
 from diffloom_mechanics.node_kernels import (
     add_frame,
@@ -143,7 +143,7 @@ def make_move(clock, move, q, u, q_next, u_next, system):
     if static(move.kicks):
         element_forces(clock, q, u, system)
         node_stages(clock, q, u, system)
-    with together:
+    with independent:
         for n, nodes in static(enumerate(system.sets)):
             launch(nodes.size, move_node, clock, move, q, u, q_next[n], u_next[n], nodes)
 
@@ -194,7 +194,7 @@ def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, g
                 make_move_adjoint(clock, move, q_start, u_start, adj, system, grads)
             else:
                 make_move_adjoint(clock, move, between[static(m - 1)].q, between[static(m - 1)].u, adj, system, grads)
-        with together:
+        with independent:
             for nodes in static(system.sets):
                 launch(nodes.size, inject, j, frames, adj, nodes)
 
@@ -205,12 +205,12 @@ def make_move_adjoint(clock, move, q, u, adj, system, grads):
         if static(any(nodes.kind.force_matters for nodes in system.sets)):
             element_forces(clock, q, u, system)
         node_stages(clock, q, u, system)
-    with together:
+    with independent:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             launch(nodes.size, move_node_adjoint, clock, move, q, u, adj, nodes, own)
     if static(move.kicks):
         force_adjoints(clock, q, u, adj, system, grads)
-        with together:
+        with independent:
             for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
                 launch(nodes.size, collect, clock, q, u, adj, nodes, own)
 
@@ -228,7 +228,7 @@ def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, 
     clock = Clock(steps.first + last, time, steps.dt, 0, time)
     q = tuple(x[last] for x in static(states.q))
     u = tuple(x[last] for x in static(states.u))
-    with together:
+    with independent:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             launch(nodes.size, move_node_adjoint, clock, move, q, u, adj, nodes, own)
     for s in range(last):
@@ -242,7 +242,7 @@ def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, 
         q_before = tuple(x[j - 1] for x in static(states.q))
         u_before = tuple(x[j - 1] for x in static(states.u))
         force_adjoints(clock_now, q_now, u_now, adj, system, grads)
-        with together:
+        with independent:
             for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
                 launch(
                     nodes.size, collect_and_move_adjoint, clock_now, q_now, u_now, j, before, move, q_before, u_before,
@@ -253,10 +253,10 @@ def joined_rollout_adjoint(steps, scheme, states, between, frames, adj, system, 
     q_first = tuple(x[0] for x in static(states.q))
     u_first = tuple(x[0] for x in static(states.u))
     force_adjoints(clock_first, q_first, u_first, adj, system, grads)
-    with together:
+    with independent:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             launch(nodes.size, collect, clock_first, q_first, u_first, adj, nodes, own)
-    with together:
+    with independent:
         for nodes in static(system.sets):
             launch(nodes.size, inject, 0, frames, adj, nodes)
 
@@ -292,7 +292,7 @@ def move_under_adjoint(i, clock, move, x_from, v_from, f_from, adj_q, adj_u, adj
 
 def make_move_under(clock, move, state, f, after, system):
     """Move all nodes under given forces, for schemes that solve for the forces."""
-    with together:
+    with independent:
         for n, nodes in static(enumerate(system.sets)):
             launch(
                 nodes.size, move_under, clock, move, state.q[n], state.u[n], f[n], after.q[n], after.u[n], nodes
@@ -302,7 +302,7 @@ def make_move_under(clock, move, state, f, after, system):
 def make_move_under_adjoint(clock, move, state, f, many, system, grads):
     """Transpose of make_move_under, in place, for a batch of cotangents (cotangents, nodes, ...)."""
     for p in range(many.q[0].shape[0]):
-        with together:
+        with independent:
             for n, (nodes, own) in static(enumerate(zip(system.sets, grads.sets, strict=True))):
                 launch(
                     nodes.size, move_under_adjoint, clock, move, state.q[n], state.u[n], f[n], many.q[n][p],

@@ -4,7 +4,7 @@ With stages i: y_i = y + h sum_j a_ij k_j, k_i = rate(y_i), y+ = y + h sum_j b_j
 valid ones. Backwards, the points of a step are computed again.
 """
 
-from diffloom_kernels import generic, launch, static, together
+from diffloom_kernels import generic, independent, launch, static
 from diffloom_mechanics.force_kernels import element_forces, force_adjoints, node_stages
 from diffloom_mechanics.node_kernels import node_force, plus, plus_times, state_cotangent, store, times, values, zeros
 from diffloom_mechanics.records import Clock, States
@@ -142,7 +142,7 @@ def evaluate(clock, q, u, out, system):
     """Compute the rates of all nodes at one point."""
     element_forces(clock, q, u, system)
     node_stages(clock, q, u, system)
-    with together:
+    with independent:
         for nodes in static(system.sets):
             launch(nodes.size, store_rate, clock, q, u, out, nodes)
 
@@ -152,7 +152,7 @@ def combine(h, state, weights, rates, out, system, last):
 
     Only rates with non-zero weights are passed, so that stages of equally many rates share their code.
     """
-    with together:
+    with independent:
         for nodes in static(system.sets):
             launch(nodes.size, store_combined, h, state, weights, rates, out, nodes, last)
 
@@ -193,7 +193,7 @@ def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, sy
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         state = States(tuple(x[j] for x in static(states.q)), tuple(x[j] for x in static(states.u)))
         compute_points(steps.first + j, steps.dt, start, state, scheme, points, system)
-        with together:
+        with independent:
             for nodes in static(system.sets):
                 launch(nodes.size, end_adjoint, steps.dt, state, scheme.b, points.rates, adj, back.rates, nodes)
         for s, row in static(reversed(tuple(enumerate(scheme.a)))):
@@ -205,14 +205,14 @@ def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, sy
                 weights = tuple(row[k] for k in static(nonzero_weights(row)))
                 rates = tuple(back.rates[k] for k in static(nonzero_weights(row)))
                 points_to_rates(steps.dt, weights, back.point, rates, system)
-        with together:
+        with independent:
             for nodes in static(system.sets):
                 launch(nodes.size, inject, j, frames, adj, nodes)
 
 
 def points_to_rates(dt, weights, point, adj_rates, system):
     """Add the cotangents of a stage's point to those of the rates it is made of, for all nodes."""
-    with together:
+    with independent:
         for nodes in static(system.sets):
             launch(nodes.size, point_to_rates, dt, weights, point, adj_rates, nodes)
 
@@ -222,11 +222,11 @@ def stage_adjoint(clock, state, adj_rate, adj, point, system, grads):
     if static(any(nodes.kind.force_matters for nodes in system.sets)):
         element_forces(clock, state.q, state.u, system)
     node_stages(clock, state.q, state.u, system)
-    with together:
+    with independent:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             launch(nodes.size, rate_adjoint, clock, state.q, state.u, adj_rate, point, nodes, own)
     force_adjoints(clock, state.q, state.u, point, system, grads)
-    with together:
+    with independent:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             launch(nodes.size, point_adjoint, clock, state.q, state.u, adj, point, nodes, own)
 
@@ -271,27 +271,27 @@ def project_node_adjoint(i, q, adj, nodes):
 
 def rates_under(state, f, out, system):
     """Compute the rates of all nodes under given forces."""
-    with together:
+    with independent:
         for nodes in static(system.sets):
             launch(nodes.size, store_rate_under, state, f, out, nodes)
 
 
 def rates_under_adjoint(state, f, adj_rate, point, system, grads):
     """Transpose of rates_under: cotangents of state and forces are written to ``point``."""
-    with together:
+    with independent:
         for nodes, own in static(zip(system.sets, grads.sets, strict=True)):
             launch(nodes.size, given_rate_adjoint, state, f, adj_rate, point, nodes, own)
 
 
 def projection(q, out, system):
     """Compute valid coordinates of all nodes."""
-    with together:
+    with independent:
         for nodes in static(system.sets):
             launch(nodes.size, project_node, q, out, nodes)
 
 
 def projection_adjoint(q, adj, system):
     """Transpose of projection, in place."""
-    with together:
+    with independent:
         for nodes in static(system.sets):
             launch(nodes.size, project_node_adjoint, q, adj, nodes)

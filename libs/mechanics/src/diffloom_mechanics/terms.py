@@ -123,8 +123,8 @@ class NodeTerm:
         by_node: True if constants and work also have one row per node, and the device functions use row i alone. Many
             scenes then run by the code of one scene; any other term gets the rows of one scene at a time.
         lanes: True if the device functions also serve scenes side by side, one per SIMD lane. They branch on constants,
-            times and ``anyl`` alone, index arrays by i, read rows of shared parameters by ``beside(i, k)``, and have
-            neither stages nor integers in ``work``.
+            times and ``any_lane`` alone, index arrays by i, read rows of shared parameters by ``scene_row(i, k)``, and
+            have neither stages nor integers in ``work``.
     """
 
     name: str

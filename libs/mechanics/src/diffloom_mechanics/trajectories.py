@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
-from diffloom.transforms import needs_gradient, refuse_tangents, transformed
-from diffloom.validation import check_real, whole_number
+from diffloom.transforms import is_transformed, needs_gradient, refuse_tangents
+from diffloom.validation import as_whole_number, check_real
 from diffloom_mechanics.binding import CompiledSystem
 from diffloom_mechanics.diagnosis import FailureExplainer, explain_gradient
 from diffloom_mechanics.explicit import CompiledStepper, ExecutionTarget, Scheme, SplitStepper, TableauStepper
@@ -161,7 +161,7 @@ def run_stepper(
     # Steps after the last saved one are not run: a failure there would spoil the gradients of the saved ones.
     plan = RolloutPlan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
     explain = FailureExplainer(system, make, dt, save)
-    if transformed((*q, *u, *tensors)):
+    if is_transformed((*q, *u, *tensors)):
         saved_q, saved_u = run_scenes(Scenes(plan, explain, system.compiled, of_copies, of_lanes), q, u, tensors)
     else:
         saved_q, saved_u = run_rollout(plan, q, u, tensors)
@@ -181,7 +181,7 @@ def check_step(dt: float) -> float:
 def check_schedule(dt: float, steps: int, save: tuple[int, ...]) -> None:
     """Raise InputError unless step length, number of steps and saved steps are valid."""
     check_step(dt)
-    if whole_number("steps", steps) < 0:
+    if as_whole_number("steps", steps) < 0:
         raise InputError(f"steps: got {steps}; expected 0 or more")
     if list(save) != sorted(set(save)) or (save and not 0 <= save[0] <= save[-1] <= steps):
         raise InputError(f"save: got {save}; expected increasing step counts between 0 and {steps}")

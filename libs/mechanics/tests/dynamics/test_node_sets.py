@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from diffloom.fixed_order import broadcast, expanded
+from diffloom.fixed_order import broadcast, broadcast_read_only
 from diffloom.interfaces import Checkpointed, InputError, State, StoreAll
 from diffloom.plugins import get_integrator
 from diffloom_kernels import device, ld3, mul3, neg3, sub3
@@ -266,8 +266,8 @@ def test_what_does_not_fit_is_said():
 
 def test_what_has_its_rows_already_is_not_copied():
     rows, one = torch.ones(3, requires_grad=True), torch.tensor(2.0, requires_grad=True)
-    assert expanded(rows, (3,)) is rows
-    made = expanded(one, (3,))
+    assert broadcast_read_only(rows, (3,)) is rows
+    made = broadcast_read_only(one, (3,))
     assert made.tolist() == [2.0, 2.0, 2.0]
     made.sum().backward()
     assert one.grad == 3.0

@@ -13,7 +13,7 @@ No area is divided by, so slivers give large numbers only where the surface real
 
 from __future__ import annotations
 
-from diffloom_kernels import anyl, constant, device, launch, launch_runs, maximum, minimum, where
+from diffloom_kernels import any_lane, constant, device, launch, launch_runs, maximum, minimum, where
 
 from .binning_kernels import TILE, count_tiles, fill_tiles, locate_stripe, locate_tile
 from .lane_kernels import alll, first_index, run_width
@@ -67,7 +67,7 @@ def cover_side(here, front, horizon, tile, grid, lists, inner, edges, nearest, w
             y = grid.rows[row]
             e0, e1, e2 = dx0 * (y - y0) - u0, dx1 * (y - y1) - u1, dx2 * (y - y2) - u2
             inside = (e0 >= zero) & (e1 >= zero) & (e2 >= zero)
-            if anyl(inside):
+            if any_lane(inside):
                 d = minimum(e0 * w0 + e1 * w1 + e2 * w2, most)
                 best = nearest[frame, row, here]
                 inside = inside & (d > best)

@@ -25,7 +25,7 @@ from diffloom.interfaces import (
     Surface,
     Texture,
 )
-from diffloom_kernels import array_of
+from diffloom_kernels import as_array
 
 from .layout import BehindNearError, ImageLayout, find_whole_layout, make_cut_layout
 from .lighting import make_light_tables, no_lights, strongest_shading
@@ -83,7 +83,7 @@ class SceneTensors(NamedTuple):
         Returns:
             Arrays that share memory with the tensors.
         """
-        return Cameras(*map(array_of, self.camera))
+        return Cameras(*map(as_array, self.camera))
 
     def lights(self, kinds: Any) -> Lights:
         """Return the lights as kernels read them.
@@ -94,7 +94,7 @@ class SceneTensors(NamedTuple):
         Returns:
             Arrays that share memory with the tensors.
         """
-        ambient, *others = map(array_of, self.lighting)
+        ambient, *others = map(as_array, self.lighting)
         return Lights(ambient, kinds, *others)
 
     def texels(self, appearance: SurfaceAppearance) -> Texels:
@@ -106,7 +106,7 @@ class SceneTensors(NamedTuple):
         Returns:
             Arrays that share memory with the tensors.
         """
-        return Texels(*appearance.mode, array_of(self.image))
+        return Texels(*appearance.mode, as_array(self.image))
 
 
 class SceneStyle(NamedTuple):
@@ -149,7 +149,7 @@ def read_scene(
     if shading:
         tables = make_light_tables(surface.materials, lights, kind, device)
         normals = point_normals(surface, split, layout)
-    style = SceneStyle(made, shading, array_of(tables.kinds), array_of(face_materials(surface, split)))
+    style = SceneStyle(made, shading, as_array(tables.kinds), as_array(face_materials(surface, split)))
     light = tables.ambient, tables.table, tables.harmonics, tables.shininess
     return style, SceneTensors(points, *read_camera(camera), normals, made.values, made.image, *light)
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError
-from diffloom_kernels import Arena, Bound, Program, array_of
+from diffloom_kernels import Arena, BoundRecord, Program, as_array
 
 from .binning_kernels import TILE
 from .projection import NearCut
@@ -91,7 +91,7 @@ def _topology(faces: Tensor, rows: int) -> Topology:
     start = torch.zeros(rows + 1, dtype=torch.int32, device=faces.device)
     torch.cumsum(torch.bincount(flat, minlength=rows), 0, out=start[1:])
     order = flat.argsort(stable=True)
-    return Topology(faces, rows, Corners(*(array_of(t.to(torch.int32)) for t in (faces, start, order))))
+    return Topology(faces, rows, Corners(*(as_array(t.to(torch.int32)) for t in (faces, start, order))))
 
 
 class BehindNearError(Exception):
@@ -165,11 +165,11 @@ class ImageLayout:
         return TriangleMesh(period, self.corners.faces, self.frame_start, self.sibling)
 
     @functools.cached_property
-    def bound(self) -> Bound:
+    def bound(self) -> BoundRecord:
         """``FrameSetup``, bound once so that passing it to a pipeline costs nothing."""
         viewport = Viewport(self.count, self.near, self.height, self.width)
         bands = 1 if self.frames >= 4 else min(4, self.grid.down)
-        return Bound(FrameSetup(viewport, self.grid, self.mesh, self.grid.down if self.on_cuda else bands))
+        return BoundRecord(FrameSetup(viewport, self.grid, self.mesh, self.grid.down if self.on_cuda else bands))
 
     @functools.cached_property
     def on_cuda(self) -> bool:
@@ -237,9 +237,9 @@ class ImageLayout:
         """
         _, height, width = self.padded
         if image.shape[-2:] == (height, width):
-            return array_of(image)
+            return as_array(image)
         full = self.arena.floats(*image.shape[:-2], height, width, fill=0.0)
-        full[..., : self.height, : self.width] = array_of(image)
+        full[..., : self.height, : self.width] = as_array(image)
         return full
 
     def crop(self, image: Any) -> Tensor:
@@ -284,7 +284,7 @@ def find_layout(
     """Return the layout of a topology repeated in every frame of images of ``size`` (height, width)."""
     start = torch.arange(frames + 1, dtype=torch.int32, device=arena.device) * topology.faces.shape[0]
     return ImageLayout(
-        arena, topology.corners, frames, topology.rows, False, array_of(start), arena.ints(0), *size, near, target,
+        arena, topology.corners, frames, topology.rows, False, as_array(start), arena.ints(0), *size, near, target,
         unit_plane,
     )  # fmt: skip
 
@@ -304,7 +304,7 @@ def make_cut_layout(split: NearCut, points: Tensor, camera: Camera, target: str)
     frames, count = int(points.shape[0]), int(points.shape[1])
     corners = find_topology(split.corners.long(), frames * count).corners
     return ImageLayout(
-        Arena.of(points), corners, frames, count, True, array_of(split.frame_start), array_of(split.sibling()),
+        Arena.of(points), corners, frames, count, True, as_array(split.frame_start), as_array(split.sibling()),
         camera.height, camera.width, camera.near, target,
     )  # fmt: skip
 

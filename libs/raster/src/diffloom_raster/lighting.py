@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 from diffloom.errors import InputError
 from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, Light, Material, PointLight
 from diffloom.validation import as_float_tensor, check_magnitude, check_shape
-from diffloom_kernels import Arena, array_of
+from diffloom_kernels import Arena, as_array
 
 from .layout import find_topology
 from .lighting_kernels import AMBIENT, DIRECTIONAL, LIGHTS, POINT, SHININESS, SHORTEST, Y0, Y1, Y2, Y20, Y22
@@ -326,7 +326,7 @@ class _Normals(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, corners: Corners, vertices: Tensor) -> Tensor:
-        points = array_of(vertices).reshape(-1, 3)
+        points = as_array(vertices).reshape(-1, 3)
         normals = Arena.of(vertices).floats(*points.shape)
         program.run("find_normals", vertices.shape[1], corners, points, normals, work=len(points) * PER_VERTEX)
         ctx.corners = corners
@@ -337,8 +337,8 @@ class _Normals(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, adj_normals: Tensor) -> tuple[Any, ...]:
         (vertices,) = ctx.saved_tensors
-        arena, points = Arena.of(vertices), array_of(vertices).reshape(-1, 3)
-        adj, adj_points = array_of(adj_normals).reshape(-1, 3), arena.floats(*points.shape)
+        arena, points = Arena.of(vertices), as_array(vertices).reshape(-1, 3)
+        adj, adj_points = as_array(adj_normals).reshape(-1, 3), arena.floats(*points.shape)
         program.run(
             "find_normals_adjoint", vertices.shape[1], ctx.corners, points, adj, arena.floats(*points.shape),
             adj_points, work=len(points) * PER_VERTEX,

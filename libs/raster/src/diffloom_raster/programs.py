@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffloom_kernels import Noted, recording
+from diffloom_kernels import RecordedCalls, record_calls
 
 from .drawing import make_sample_scene
 from .lighting import compute_vertex_normals
@@ -20,11 +20,11 @@ def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
         args[7].face_index.fill(-1)
 
 
-def recorded_arguments(dtype: Any) -> Noted:
+def recorded_arguments(dtype: Any) -> RecordedCalls:
     """Return the arguments of each pipeline, in float32 or float64."""
     surface, camera, _ = make_sample_scene(dtype)
     assert surface.texture is not None
-    with recording(program, _answer) as noted:
+    with record_calls(program, _answer) as noted:
         screen = project(surface.vertices, camera)
         raster = rasterise(screen, surface.faces, (camera.height, camera.width))
         values = interpolate(compute_vertex_normals(surface.vertices, surface.faces), surface.faces, raster)

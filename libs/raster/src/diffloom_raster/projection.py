@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, InputError
-from diffloom_kernels import Arena, array_of
+from diffloom_kernels import Arena, as_array
 
 from .pipelines import program
 from .records import Cameras, Viewport
@@ -125,9 +125,9 @@ class _Projection(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, viewport: Viewport, vertices: Tensor, *camera: Tensor) -> Tensor:
-        points = array_of(vertices).reshape(-1, 3)
+        points = as_array(vertices).reshape(-1, 3)
         screen = Arena.of(vertices).floats(*points.shape)
-        cameras = Cameras(*map(array_of, camera))
+        cameras = Cameras(*map(as_array, camera))
         program.run("project_points", viewport, cameras, points, screen, work=len(points) * PER_POINT)
         ctx.viewport = viewport
         ctx.save_for_backward(vertices, *camera)
@@ -137,9 +137,9 @@ class _Projection(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, adj_screen: Tensor) -> tuple[Any, ...]:
         vertices, *camera = ctx.saved_tensors
-        arena, points, adj = Arena.of(vertices), array_of(vertices).reshape(-1, 3), array_of(adj_screen).reshape(-1, 3)
+        arena, points, adj = Arena.of(vertices), as_array(vertices).reshape(-1, 3), as_array(adj_screen).reshape(-1, 3)
         adj_points, adj_c = arena.floats(*points.shape, fill=0.0), arena.floats(*points.shape)
-        given, work = (ctx.viewport, Cameras(*map(array_of, camera)), points, adj), len(points) * PER_POINT
+        given, work = (ctx.viewport, Cameras(*map(as_array, camera)), points, adj), len(points) * PER_POINT
         program.run("project_points_adjoint", *given, adj_points, adj_c, work=work)
         grads: list[Any] = [None] * 4
         if any(ctx.needs_input_grad[2:]):

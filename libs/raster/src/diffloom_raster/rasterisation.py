@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from diffloom.errors import InputError
 from diffloom.validation import check_shape
-from diffloom_kernels import Arena, array_of
+from diffloom_kernels import Arena, as_array
 
 from .binning_kernels import TILE
 from .layout import ImageLayout, find_layout, find_topology
@@ -116,7 +116,7 @@ def group_pixels(layout: ImageLayout, index: Tensor) -> PixelLists:
     shown = flat[covered]
     start = torch.zeros(layout.triangles + 1, dtype=torch.int32, device=index.device)
     torch.cumsum(torch.bincount(shown, minlength=layout.triangles), 0, out=start[1:])
-    return PixelLists(array_of(start), array_of(covered[shown.argsort(stable=True)].to(torch.int32)))
+    return PixelLists(as_array(start), as_array(covered[shown.argsort(stable=True)].to(torch.int32)))
 
 
 class _Rasterise(torch.autograd.Function):
@@ -124,7 +124,7 @@ class _Rasterise(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, layout: ImageLayout, cull: bool, screen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        arena, points = layout.arena, array_of(screen).reshape(-1, 3)
+        arena, points = layout.arena, as_array(screen).reshape(-1, 3)
         triangles, bins, lists, _ = bin_screen(layout, points, cull, 0.0)
         coverage, size = allocate_coverage(layout), (layout.frames, layout.height, layout.width)
         weights, depth = arena.floats(*size, 3), arena.floats(*size)
@@ -143,11 +143,11 @@ class _Rasterise(torch.autograd.Function):
     def backward(ctx: Any, _: Any, adj_weights: Tensor, adj_depth: Tensor) -> tuple[Any, ...]:
         layout: ImageLayout = ctx.layout
         screen, index, weights = ctx.saved_tensors
-        arena, points = layout.arena, array_of(screen).reshape(-1, 3)
+        arena, points = layout.arena, as_array(screen).reshape(-1, 3)
         adj_screen = arena.floats(*points.shape)
         layout.run(
             program, "rasterise_pixels_adjoint", layout.bound, layout.corners, points, group_pixels(layout, index),
-            array_of(weights).reshape(-1, 3), array_of(adj_weights).reshape(-1, 3), array_of(adj_depth).reshape(-1),
+            as_array(weights).reshape(-1, 3), as_array(adj_weights).reshape(-1, 3), as_array(adj_depth).reshape(-1),
             arena.floats(layout.triangles, 3, 3), adj_screen,
         )  # fmt: skip
         return None, None, arena.tensor(adj_screen).reshape(screen.shape)
@@ -183,10 +183,10 @@ class _Interpolate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, layout: ImageLayout, index: Tensor, weights: Tensor, values: Tensor) -> Tensor:
         arena, n = layout.arena, int(values.shape[2])
-        triangle = array_of(index.to(torch.int32)).reshape(-1)
+        triangle = as_array(index.to(torch.int32)).reshape(-1)
         mixed = arena.floats(len(triangle), n)
-        rows = array_of(values).reshape(-1, n)
-        layout.run(program, "interpolate_pixels", layout.mesh, triangle, array_of(weights).reshape(-1, 3), rows, mixed)
+        rows = as_array(values).reshape(-1, n)
+        layout.run(program, "interpolate_pixels", layout.mesh, triangle, as_array(weights).reshape(-1, 3), rows, mixed)
         ctx.layout = layout
         ctx.save_for_backward(index, weights, values)
         return arena.tensor(mixed).reshape(*index.shape, n)
@@ -197,11 +197,11 @@ class _Interpolate(torch.autograd.Function):
         layout: ImageLayout = ctx.layout
         index, weights, values = ctx.saved_tensors
         arena, n = layout.arena, int(values.shape[2])
-        triangle, rows = array_of(index.to(torch.int32)).reshape(-1), array_of(values).reshape(-1, n)
+        triangle, rows = as_array(index.to(torch.int32)).reshape(-1), as_array(values).reshape(-1, n)
         adj_weights, adj_rows = arena.floats(len(triangle), 3), arena.floats(*rows.shape)
         layout.run(
             program, "interpolate_pixels_adjoint", layout.mesh, layout.corners, triangle, group_pixels(layout, index),
-            array_of(weights).reshape(-1, 3), rows, array_of(adj_mixed).reshape(-1, n), adj_weights, adj_rows,
+            as_array(weights).reshape(-1, 3), rows, as_array(adj_mixed).reshape(-1, n), adj_weights, adj_rows,
         )  # fmt: skip
         tensor = arena.tensor
         return None, None, tensor(adj_weights).reshape(weights.shape), tensor(adj_rows).reshape(values.shape)
@@ -258,7 +258,7 @@ class _SoftMask(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, layout: ImageLayout, falloff: Falloff, covered: Tensor, screen: Tensor) -> Tensor:
-        arena, points = layout.arena, array_of(screen).reshape(-1, 3)
+        arena, points = layout.arena, as_array(screen).reshape(-1, 3)
         triangles, bins, lists, cells = bin_screen(layout, points, False, falloff.reach)
         entries = int(lists.triangle.shape[0])
         mask, open_tile = allocate_mask(layout, entries), arena.flags(layout.tiles, fill=True)

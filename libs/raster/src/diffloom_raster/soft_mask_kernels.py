@@ -9,7 +9,7 @@ count once, the nearer.
 
 from __future__ import annotations
 
-from diffloom_kernels import anyl, device, launch, launch_runs, maximum, minimum, notl, where
+from diffloom_kernels import any_lane, device, launch, launch_runs, maximum, minimum, not_lanes, where
 
 from .binning_kernels import TILE, count_cells, fill_tiles, is_outside_box, locate_stripe, locate_tile, record_entry
 from .coverage_kernels import gather_point
@@ -70,7 +70,7 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
     for row in range(top, top + TILE):
         is_open = which[frame, row, here] < zero
         miss[frame, row, here] = where(is_open, one, zero)
-        if anyl(is_open):
+        if any_lane(is_open):
             open_rows |= 1 << (row - top)
     if not open_tile[tile]:
         return
@@ -86,7 +86,7 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
                 if open_rows >> (row - top) & 1:
                     d2 = counted_distance(x, grid.rows[row], n, three, sides, sibling)
                     near = (which[frame, row, here] < zero) & (d2 <= reach2)
-                    if anyl(near):
+                    if any_lane(near):
                         product, number = miss[frame, row, here], limit[frame, row, here]
                         miss[frame, row, here] = where(near, product * missed(d2, sharpness, sides), product)
                         limit[frame, row, here] = where(near, number + one, number)
@@ -113,7 +113,7 @@ def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near
     x = grid.columns[here]
     for row in range(top, top + TILE):
         crowded = limit[frame, row, here] < R(0.0)
-        if anyl(crowded):
+        if any_lane(crowded):
             y = grid.rows[row]
             for k in range(lists.start[tile], lists.start[tile + 1]):
                 n = lists.triangle[k]
@@ -127,7 +127,7 @@ def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near
             for k in range(lists.start[tile], lists.start[tile + 1]):
                 d2 = near[k, own]
                 counts = d2 <= last
-                if anyl(counts & crowded):
+                if any_lane(counts & crowded):
                     product = where(counts, product * missed(d2, sharpness, sides), product)
             miss[frame, row, here] = where(crowded, product, miss[frame, row, here])
             limit[frame, row, here] = where(crowded, last, limit[frame, row, here])
@@ -152,7 +152,7 @@ def bisect(own, crowded, begin, end, falloff, near):
         high = where(enough, middle, high)
         low = where(enough, low, middle)
         # equal distances cannot be told apart any further than this
-        if alll(notl(crowded) | (number == R(falloff.most)) | (equal_to(low, near) >= high)):
+        if alll(not_lanes(crowded) | (number == R(falloff.most)) | (equal_to(low, near) >= high)):
             break
     return high
 
@@ -197,7 +197,7 @@ def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, adj
             continue
         row = top + k
         w = adj_log_miss[frame, row, here]
-        if anyl(w != zero):
+        if any_lane(w != zero):
             d2, g = triangle_distance_adjoint(grid.rows[row], three)
             if sibling.shape[0] > 0:
                 d2 = counted_distance(x, grid.rows[row], n, three, sides, sibling)

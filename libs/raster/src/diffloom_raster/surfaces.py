@@ -13,7 +13,7 @@ from torch.autograd.function import once_differentiable
 from diffloom.errors import InputError
 from diffloom.interfaces import FaceMaterials, Surface, Texture
 from diffloom.validation import check_shape
-from diffloom_kernels import Arena, array_of
+from diffloom_kernels import Arena, as_array
 
 from .layout import ImageLayout, Topology, find_topology
 from .lighting import compute_vertex_normals, normals_of
@@ -223,10 +223,10 @@ class _Sample(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, mode: tuple[int, int, int, int], frame: Tensor, image: Tensor, uv: Tensor) -> Tensor:
-        points = array_of(uv).reshape(-1, 2)
+        points = as_array(uv).reshape(-1, 2)
         colour = Arena.of(uv).floats(len(points), 3)
-        texels, work = Texels(*mode, array_of(image)), len(points) * PER_POINT
-        program.run("sample_points", texels, points, array_of(frame), colour, work=work)
+        texels, work = Texels(*mode, as_array(image)), len(points) * PER_POINT
+        program.run("sample_points", texels, points, as_array(frame), colour, work=work)
         ctx.mode, ctx.frame = mode, frame
         ctx.save_for_backward(image, uv)
         return Arena.of(uv).tensor(colour).reshape(*uv.shape[:-1], 3)
@@ -235,15 +235,15 @@ class _Sample(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, adj_colour: Tensor) -> tuple[Any, ...]:
         image, uv = ctx.saved_tensors
-        arena, points, frame = Arena.of(uv), array_of(uv).reshape(-1, 2), array_of(ctx.frame)
+        arena, points, frame = Arena.of(uv), as_array(uv).reshape(-1, 2), as_array(ctx.frame)
         mode: tuple[int, int, int, int] = ctx.mode
-        texels = Texels(*mode, array_of(image))
-        adj, adj_uv, work = array_of(adj_colour).reshape(-1, 3), arena.floats(*points.shape), len(points) * PER_POINT
+        texels = Texels(*mode, as_array(image))
+        adj, adj_uv, work = as_array(adj_colour).reshape(-1, 3), arena.floats(*points.shape), len(points) * PER_POINT
         program.run("sample_points_adjoint", texels, points, frame, adj, adj_uv, work=work)
         adj_image = None
         if ctx.needs_input_grad[2]:
             copies = arena.floats(count_texture_copies(image), *image.shape)
-            columns = array_of(uv.reshape(-1, 2).T), array_of(adj_colour.reshape(-1, 3).T)
+            columns = as_array(uv.reshape(-1, 2).T), as_array(adj_colour.reshape(-1, 3).T)
             program.run("sample_image_adjoint", texels, *columns[0], frame, columns[1], copies, work=work)
             adj_image = arena.tensor(copies[0])
         return None, None, adj_image, arena.tensor(adj_uv).reshape(uv.shape)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from diffloom.interfaces import InputError, Model, Params
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_control.observations import ImageObservation, SplineFeatures, StateObservation
 from diffloom_fitting.files import write_bytes
 from diffloom_fitting.scene import POLICY_PREFIX, Policy, Sinusoids, find_driven_shape
@@ -153,7 +153,9 @@ def _of_region(what: str, model: Model, drives: str, name: str) -> tuple[int, ..
     regions = getattr(model, "regions", {})
     if name not in regions:
         known = ", ".join(regions) or "none"
-        raise InputError(f"{what}: there is no region {name!r}{nearest(name, regions)} Regions of this model: {known}")
+        raise InputError(
+            f"{what}: there is no region {name!r}{suggest_name(name, regions)} Regions of this model: {known}"
+        )
     axis = model.spec(drives).shape
     inside = getattr(regions[name], str(axis[0]), None) if len(axis) == 1 else None
     if inside is None:
@@ -227,7 +229,7 @@ def load_policy(path: str | Path, policy: Policy) -> Policy:
         if name not in wanted or name not in given or wanted[name].shape != given[name].shape:
             shapes = [tuple(where[name].shape) if name in where else "nothing" for where in (given, wanted)]
             raise InputError(f"{what}: {name!r} is {shapes[0]}, and this network wants {shapes[1]}; the file is that "
-                             f"of another policy{nearest(name, wanted)}")  # fmt: skip
+                             f"of another policy{suggest_name(name, wanted)}")  # fmt: skip
     with torch.no_grad():
         for name, value in given.items():
             wanted[name].data = value.clone()

@@ -23,11 +23,11 @@ from diffloom.interfaces import (
     StoreAll,
 )
 from diffloom.plugins import get_integrator, get_renderer, renderers
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_control import Network, make_network_policy
 from diffloom_experiments.load import Loaded, MissingDataError, data_path
-from diffloom_experiments.make import known_value, make, make_registered
-from diffloom_experiments.models import bare_model, with_terms
+from diffloom_experiments.make import check_value, make, make_registered
+from diffloom_experiments.models import add_terms, build_bare_model
 from diffloom_experiments.schema import (
     CameraTable,
     ExperimentFile,
@@ -73,7 +73,7 @@ def build_renderer(loaded: Loaded, name: str) -> Renderer:
     table = loaded.content.renderer
     for given in table.model_extra or {}:
         # A table for a renderer that is not installed here is nobody's business; a name misspelt is.
-        if given not in renderers() and (close := nearest(given, renderers())):
+        if given not in renderers() and (close := suggest_name(given, renderers())):
             raise InputError(f"renderer.{given}: no renderer is called {given!r}{close}")
     settings = table.settings_of(name)
     made: Renderer = make(f"renderer.{name}", name, get_renderer(name), settings)
@@ -83,12 +83,12 @@ def build_renderer(loaded: Loaded, name: str) -> Renderer:
 def _scene(loaded: Loaded) -> Scene:
     content = loaded.content
     dtype = DTYPES[content.precision]
-    model = with_terms(bare_model(content, loaded.folder), content.terms, loaded.folder)
-    values = {name: known_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
+    model = add_terms(build_bare_model(content, loaded.folder), content.terms, loaded.folder)
+    values = {name: check_value(model, name, value, f"params.{name}") for name, value in content.params.items()}
     integrator, appearance, policy = content.time.integrator, content.appearance, content.policy
     params = model.params(dtype, **_sought(content, model, values), **values)
     dt = suggest_step(model, params) if content.time.dt == "auto" else content.time.dt
-    steps = steps_of(content.time, dt)
+    steps = count_steps(content.time, dt)
     return Scene(
         model, build_renderer(loaded, content.renderer.name), _cameras(content, loaded.folder), params, dt, steps,
         None if integrator is None else _integrator(integrator),
@@ -122,7 +122,7 @@ def _sought(content: ExperimentFile, model: Model, values: Mapping[str, Any]) ->
         given = table.start if not isinstance(table.start, Mapping) else content.truth.get(spec.name)
         # A synthesised video knows such a parameter from [truth], or derives it from others there.
         if given is not None and not isinstance(given, Mapping) and (recorded or spec.name in content.truth):
-            found[spec.name] = known_value(model, spec.name, given, f"unknowns.{spec.name}.start")
+            found[spec.name] = check_value(model, spec.name, given, f"unknowns.{spec.name}.start")
     return found
 
 
@@ -139,7 +139,7 @@ def _cameras(content: ExperimentFile, folder: Path) -> Cameras:
         raise InputError(f"views: {twice[0]!r} is the label of two views; give each its own")
     found = {}
     for view in content.views:
-        camera, target = common(content.camera, view.camera), common(table, view.target)
+        camera, target = merge_tables(content.camera, view.camera), merge_tables(table, view.target)
         late = view.time_offset if "time_offset" in view.model_fields_set else camera.time_offset
         found[view.label] = Viewpoint(_camera(camera, target, folder), late, sensor=_sensor(camera))
     return found
@@ -171,7 +171,7 @@ def video_reader(named: Named | None) -> VideoReader | None:
     return made
 
 
-def common(base: AnyTable | None, own: AnyTable) -> AnyTable:
+def merge_tables(base: AnyTable | None, own: AnyTable) -> AnyTable:
     """A view's table with what it leaves out taken from the file's."""
     return own if base is None else base.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
@@ -197,7 +197,7 @@ def _integrator(named: Named) -> Integrator:
     return made
 
 
-def steps_of(time: TimeTable, dt: float) -> int:
+def count_steps(time: TimeTable, dt: float) -> int:
     """How many steps of ``dt`` [s] a file asks for."""
     if (time.steps is None) == (time.duration is None):
         raise InputError("time: give either steps or duration")

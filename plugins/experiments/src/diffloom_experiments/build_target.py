@@ -13,14 +13,14 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import check_choice, nearest
+from diffloom.validation import check_choice, suggest_name
 from diffloom_control import Goal, make_goal_target, make_pose_goal, make_track_target
-from diffloom_experiments.build import build_renderer, build_scene, common, video_reader
+from diffloom_experiments.build import build_renderer, build_scene, merge_tables, video_reader
 from diffloom_experiments.changes import override
-from diffloom_experiments.keys import explain
+from diffloom_experiments.keys import explain_faults
 from diffloom_experiments.load import Loaded, data_path
-from diffloom_experiments.make import known_value, make, make_registered
-from diffloom_experiments.models import with_dotted_names
+from diffloom_experiments.make import check_value, make, make_registered
+from diffloom_experiments.models import flatten_part_tables
 from diffloom_experiments.schema import ExperimentFile, GoalTable, PlateTable, TargetTable
 from diffloom_experiments.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
@@ -102,8 +102,8 @@ def _pose(scene: Scene, pose: dict[str, object], place: str) -> dict[str, Tensor
     own = [spec.name for spec in scene.model.specs]
     for name in pose:
         if name not in own:
-            raise InputError(f"{place}.{name}: the model has no such parameter{nearest(name, own)}")
-    values = {name: known_value(scene.model, name, value, f"{place}.{name}") for name, value in pose.items()}
+            raise InputError(f"{place}.{name}: the model has no such parameter{suggest_name(name, own)}")
+    values = {name: check_value(scene.model, name, value, f"{place}.{name}") for name, value in pose.items()}
     checked = scene.model.params(scene.dtype, **values)
     return {name: checked[name] for name in values}
 
@@ -128,7 +128,7 @@ def _times(goal: GoalTable, table: TargetTable, scene: Scene, place: str) -> lis
 TABLES = ("model", "terms", "params", "time", "appearance", "lights", "renderer")
 
 
-def target_scene(loaded: Loaded, scene: Scene, changes: Mapping[str, Any]) -> Scene:
+def build_target_scene(loaded: Loaded, scene: Scene, changes: Mapping[str, Any]) -> Scene:
     """The scene of a file with the ``changes`` of [target.scene] put in, seen as ``scene`` is seen."""
     for place in changes:
         if place.split(".")[0] not in TABLES:
@@ -136,17 +136,17 @@ def target_scene(loaded: Loaded, scene: Scene, changes: Mapping[str, Any]) -> Sc
                 f'target.scene: got {place!r}; expected places in {", ".join(TABLES)}, such as "params.friction"'
             )
     try:
-        data = with_dotted_names(override(loaded.raw, changes))
+        data = flatten_part_tables(override(loaded.raw, changes))
         content = ExperimentFile.model_validate(data)
     except InputError as error:
         raise InputError(f"target.scene: {error}") from error
     except ValidationError as error:
-        raise InputError(f"target.scene cannot be used:\n{explain(error, ExperimentFile)}") from error
+        raise InputError(f"target.scene cannot be used:\n{explain_faults(error, ExperimentFile)}") from error
     made = build_scene(replace(loaded, content=content, raw=data, name="target.scene"))
     return made.seen_from(scene.label) if content.views else made
 
 
-def with_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tuple[ExperimentFile, Scene]:
+def apply_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tuple[ExperimentFile, Scene]:
     """The file with starts for those unknowns that have none and can be guessed, and the scene with the windows that
     were found."""
     if content.guess is None:
@@ -186,7 +186,7 @@ def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tup
     holdout: dict[str, Target] = {}
     seen = dict(scene.viewpoints)
     for number, view in enumerate(views):
-        own = common(table, view.target)
+        own = merge_tables(table, view.target)
         try:
             whole, recorded = _target(loaded, scene.seen_from(view.label), truth, own)
             used[view.label], aside = choose_frames(whole, own.frames)
@@ -255,7 +255,7 @@ def _aside(table: FramesTable, count: int, used: list[int]) -> list[int]:
 def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
     if not truth and not table.scene:
         raise InputError("truth: this is empty; a synthesised target needs the true values of what is unknown")
-    drawn = target_scene(loaded, scene, table.scene) if table.scene else scene
+    drawn = build_target_scene(loaded, scene, table.scene) if table.scene else scene
     if table.renderer is not None:
         drawn = drawn.with_renderer(build_renderer(loaded, table.renderer))
     # What is to be learned is shown by true values, not by the network that has yet to learn it.

@@ -11,7 +11,7 @@ from typing import Any
 
 from diffloom.errors import InputError
 
-__all__ = ["override", "put_variants", "read_toml", "take_variants", "wanted_changes"]
+__all__ = ["collect_changes", "override", "put_variants", "read_toml", "take_variants"]
 
 #: Largest experiment file that is read [bytes].
 MOST_BYTES = 16 * 2**20
@@ -56,17 +56,19 @@ def put_variants(
 
 def _variant(offered: Mapping[str, Mapping[str, Any]], wanted: str) -> Mapping[str, Any]:
     """One of a file's variants; "quick" may be absent, and then changes nothing, which is told."""
-    from diffloom.validation import nearest
+    from diffloom.validation import suggest_name
 
     if wanted not in offered and wanted == "quick":
         warnings.warn("the file has no [variants.quick]: it is taken as it is", stacklevel=5)
     elif wanted not in offered:
         there = ", ".join(offered) or "none"
-        raise InputError(f"variants: got {wanted!r}; expected one of the file's own, {there}{nearest(wanted, offered)}")
+        raise InputError(
+            f"variants: got {wanted!r}; expected one of the file's own, {there}{suggest_name(wanted, offered)}"
+        )
     return offered.get(wanted, {})
 
 
-def wanted_changes(settings: Sequence[str], changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def collect_changes(settings: Sequence[str], changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return values by place, from texts such as "camera.size=[64,64]" and from ``changes``, which win."""
     return {**dict(parse_setting(text) for text in settings), **dict(changes or {})}
 

@@ -11,12 +11,12 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_experiments.build import build_scene
-from diffloom_experiments.build_target import build_targets, is_goal, with_guess
-from diffloom_experiments.keys import explain
-from diffloom_experiments.load import Loaded, MissingDataError, draw, generator_for, load_file, opposite
-from diffloom_experiments.make import known_value, make_registered
+from diffloom_experiments.build_target import apply_guess, build_targets, is_goal
+from diffloom_experiments.keys import explain_faults
+from diffloom_experiments.load import Loaded, MissingDataError, draw, draw_opposite, generator_for, load_file
+from diffloom_experiments.make import check_value, make_registered
 from diffloom_experiments.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
 from diffloom_experiments.values import Named, ScheduleTable, is_draw
 from diffloom_fitting import (
@@ -40,7 +40,7 @@ from diffloom_fitting.unknowns import can_be_sought, resolve
 from diffloom_fitting.validation import instance
 
 
-def of_windows(content: ExperimentFile, count: int) -> ExperimentFile:
+def expand_windows(content: ExperimentFile, count: int) -> ExperimentFile:
     """The file with an unknown for each of ``count`` windows in place of those that each has of its own; stages and
     priors that name them name all."""
     own = {name: table for name, table in content.unknowns.items() if table.windows}
@@ -125,8 +125,8 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     _check_names("unknowns", content.unknowns, scene)
     truth = build_truth(loaded, scene)
     target, holdout, scene = build_targets(loaded, scene, truth)
-    content, scene = with_guess(content, scene, target)
-    content = of_windows(content, len(scene.windows) + 1)
+    content, scene = apply_guess(content, scene, target)
+    content = expand_windows(content, len(scene.windows) + 1)
     truth = truth | _derived(scene, truth, content.unknowns, _is_recorded(content))
     target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
     unknowns = [
@@ -162,7 +162,7 @@ def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:
     for name in names:
         if not can_be_sought(name, scene):
             raise InputError(
-                f"{table}.{name}: the scene has nothing called {name!r}{nearest(name, allowed) or '.'} It has: "
+                f"{table}.{name}: the scene has nothing called {name!r}{suggest_name(name, allowed) or '.'} It has: "
                 f"{', '.join(allowed)}"
             )
 
@@ -176,7 +176,7 @@ def _value(scene: Scene, name: str, value: Any, seed: int, place: str) -> Any:
         return found.to(scene.dtype) if isinstance(found, Tensor) else found
     if isinstance(value, list):
         value = [float(draw(v, seed, f"{place}.{n}")) if is_draw(v) else v for n, v in enumerate(value)]
-    return known_value(scene.model, name, value, place)
+    return check_value(scene.model, name, value, place)
 
 
 def _start(
@@ -189,10 +189,10 @@ def _start(
     if table.start is None:
         return None
     if not is_draw(table.start):
-        return known_value(scene.model, name, table.start, place)
+        return check_value(scene.model, name, table.start, place)
     asked = {**table.start, "each": table.start.get("each", table.each)}
     value = _value(scene, name, asked, seed, place)
-    value = opposite(table.start, value) if across else value
+    value = draw_opposite(table.start, value) if across else value
     if not table.start.get("of_truth"):
         return value
     if name not in truth:
@@ -286,7 +286,7 @@ def _schedule_table(value: Mapping[str, Any], place: str) -> ScheduleTable:
     try:
         return ScheduleTable.model_validate(value)
     except ValidationError as error:
-        raise InputError(f"{place}: not a schedule\n{explain(error, ScheduleTable)}") from error
+        raise InputError(f"{place}: not a schedule\n{explain_faults(error, ScheduleTable)}") from error
 
 
 def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:

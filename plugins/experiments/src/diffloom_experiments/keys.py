@@ -16,7 +16,7 @@ from diffloom_experiments.kinds import ExperimentKind
 from diffloom_experiments.schema import ExperimentFile
 from diffloom_experiments.values import DRAWS, Named
 
-__all__ = ["Key", "combined_schema", "explain", "file_keys", "json_schema"]
+__all__ = ["FileKey", "combined_schema", "explain_faults", "file_keys", "json_schema"]
 
 EXPECTED = {
     "float_parsing": "a number",
@@ -35,7 +35,7 @@ EXPECTED = {
 }
 
 
-def explain(error: ValidationError, schema: type[BaseModel]) -> str:
+def explain_faults(error: ValidationError, schema: type[BaseModel]) -> str:
     """One line per fault: where, what was given, what is allowed."""
     lines: dict[str, None] = {}
     for fault in error.errors():
@@ -44,14 +44,14 @@ def explain(error: ValidationError, schema: type[BaseModel]) -> str:
 
 
 def _line(fault: dict[str, Any], schema: type[BaseModel]) -> str:
-    from diffloom.validation import nearest  # imports torch
+    from diffloom.validation import suggest_name  # imports torch
 
     place = ".".join(str(part) for part in _place_words(fault["loc"], schema))
     kind = fault["type"]
     if kind == "extra_forbidden":
         allowed = _fields_at(schema, fault["loc"][:-1])
         key = str(fault["loc"][-1])
-        return f"{place}: unknown key{nearest(key, allowed)} Allowed here: {', '.join(sorted(allowed))}".replace(
+        return f"{place}: unknown key{suggest_name(key, allowed)} Allowed here: {', '.join(sorted(allowed))}".replace(
             "key Allowed", "key. Allowed"
         ).replace("? Allowed", "? Allowed")
     if kind == "missing":
@@ -62,13 +62,13 @@ def _line(fault: dict[str, Any], schema: type[BaseModel]) -> str:
 
 
 def _expected(fault: dict[str, Any]) -> str:
-    from diffloom.validation import nearest
+    from diffloom.validation import suggest_name
 
     context = fault.get("ctx") or {}
     kind = fault["type"]
     if kind == "literal_error":
         return f"one of {str(context.get('expected', '')).replace(' or ', ', ')}" + (
-            nearest(str(fault.get("input")), str(context.get("expected", "")).replace("'", "").split(" or "))
+            suggest_name(str(fault.get("input")), str(context.get("expected", "")).replace("'", "").split(" or "))
         )
     words = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}
     if kind in words:
@@ -107,7 +107,7 @@ LIMITS = {"gt": "more than", "ge": "at least", "lt": "less than", "le": "at most
 
 
 @dataclass(frozen=True)
-class Key:
+class FileKey:
     """One key. place: where it stands, such as "unknowns.<name>.start". text: what it means. kind: what may be given.
     default: what holds without it, as text; None when it must be given. keys: those inside, where it is a table."""
 
@@ -118,20 +118,20 @@ class Key:
     keys: tuple[str, ...] = ()
 
 
-def file_keys(schema: type[BaseModel] = ExperimentFile) -> dict[str, Key]:
+def file_keys(schema: type[BaseModel] = ExperimentFile) -> dict[str, FileKey]:
     """Return all keys of a kind of file by place, without names that a user chooses: "unknowns.start", "time.dt"."""
-    found: dict[str, Key] = {}
+    found: dict[str, FileKey] = {}
     _walk(schema, "", "", found)
     return found
 
 
-def _walk(table: type[BaseModel], short: str, place: str, found: dict[str, Key]) -> None:
+def _walk(table: type[BaseModel], short: str, place: str, found: dict[str, FileKey]) -> None:
     for name, field in table.model_fields.items():
         here, there = f"{short}{name}", f"{place}{name}"
         inner, step = _table_in(field.annotation)
         keys = () if inner is None else tuple(inner.model_fields)
         text = field.description or ((inner.__doc__ or "").strip() if inner is not None else "") or name
-        found[here] = Key(there, text, _words(field.annotation) + _limits(field), _default(field), keys)
+        found[here] = FileKey(there, text, _words(field.annotation) + _limits(field), _default(field), keys)
         if inner is not None and inner is not Named:
             _walk(inner, f"{here}.", f"{there}{step}.", found)
 

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from diffloom.errors import InputError
-from diffloom_experiments.changes import override, put_variants, read_toml, take_variants, wanted_changes
-from diffloom_experiments.keys import explain
-from diffloom_experiments.models import with_dotted_names
+from diffloom_experiments.changes import collect_changes, override, put_variants, read_toml, take_variants
+from diffloom_experiments.keys import explain_faults
+from diffloom_experiments.models import flatten_part_tables
 from diffloom_experiments.schema import ExperimentFile, RendererTable
 from diffloom_experiments.values import DRAWS, is_draw
 from diffloom_fitting.validation import place as given_place
@@ -81,7 +81,7 @@ def draw(value: Mapping[str, Any], seed: int, place: str, shape: Sequence[int] =
     return _uniform(first, second, shape, generator)
 
 
-def opposite(value: Mapping[str, Any], drawn: Any) -> Any:
+def draw_opposite(value: Mapping[str, Any], drawn: Any) -> Any:
     """What lies across the middle of the range from a number that was drawn; a choice stays."""
     kind = next(k for k in DRAWS if k in value)
     if kind == "choice":
@@ -151,10 +151,10 @@ def load_data(
     offered = take_variants(data, name)
     try:
         data = put_variants(data, offered, quick, variants)
-        wanted = wanted_changes(settings, changes)
+        wanted = collect_changes(settings, changes)
         if CROSS_RENDERER in offered and _crosses_renderers(data, wanted):
             data = override(data, offered[CROSS_RENDERER])
-        data = with_dotted_names(override(data, wanted))
+        data = flatten_part_tables(override(data, wanted))
         seed = data.get("seed", 0)
         data = resolve_draws(data, seed if isinstance(seed, int) else 0)
     except InputError as error:
@@ -162,7 +162,7 @@ def load_data(
     try:
         content = ExperimentFile.model_validate(data)
     except ValidationError as error:
-        raise InputError(f"{name} cannot be used:\n{explain(error, ExperimentFile)}") from error
+        raise InputError(f"{name} cannot be used:\n{explain_faults(error, ExperimentFile)}") from error
     return Loaded(content, data, folder, name)
 
 

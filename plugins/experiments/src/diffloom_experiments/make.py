@@ -9,11 +9,11 @@ from typing import Any
 
 from diffloom.interfaces import InputError, Model, ParamSpec
 from diffloom.plugins import PluginError
-from diffloom.validation import check_arguments, nearest
+from diffloom.validation import check_arguments, suggest_name
 from diffloom_experiments.values import Named
 from diffloom_fitting import quantity
 
-__all__ = ["known_value", "make", "make_registered", "with_paths"]
+__all__ = ["check_value", "make", "make_registered", "resolve_paths"]
 
 FILE_KEYS = ("mesh", "file", "texture")
 
@@ -29,7 +29,7 @@ def make(place: str, name: str, factory: Callable[..., Any], settings: Mapping[s
     for key in settings:
         if not anything and key not in named:
             raise InputError(
-                f"{place}.{key}: {name!r} has no such setting{nearest(key, named) or '.'} It has: "
+                f"{place}.{key}: {name!r} has no such setting{suggest_name(key, named) or '.'} It has: "
                 f"{', '.join(named) or 'none'}"
             )
     missing = [n for n in named if known[n].default is inspect.Parameter.empty and n not in settings]
@@ -51,12 +51,12 @@ def make_registered(place: str, get: Callable[[str], Callable[..., Any]], named:
     return make(place, named.name, factory, named.settings)
 
 
-def with_paths(value: Any, folder: Path, key: str = "") -> Any:
+def resolve_paths(value: Any, folder: Path, key: str = "") -> Any:
     """Model settings with file names that are relative to ``folder`` made absolute where such a file exists."""
     if isinstance(value, Mapping):
-        return {k: with_paths(v, folder, k) for k, v in value.items()}
+        return {k: resolve_paths(v, folder, k) for k, v in value.items()}
     if isinstance(value, list):
-        return [with_paths(v, folder, key) for v in value]
+        return [resolve_paths(v, folder, key) for v in value]
     if isinstance(value, str) and key in FILE_KEYS and (folder / value).is_file():
         return str((folder / value).resolve())
     return value
@@ -69,7 +69,7 @@ def _tuples(value: Any) -> Any:
     return value
 
 
-def known_value(model: Model, name: str, value: Any, place: str) -> Any:
+def check_value(model: Model, name: str, value: Any, place: str) -> Any:
     """A parameter's value with its unit checked."""
     return quantity(value, unit_of(model.specs, name), place)
 

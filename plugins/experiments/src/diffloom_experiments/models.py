@@ -9,7 +9,7 @@ from typing import Any
 
 from diffloom.interfaces import InputError, Model
 from diffloom.plugins import get_model
-from diffloom_experiments.make import make, with_paths
+from diffloom_experiments.make import make, resolve_paths
 from diffloom_experiments.schema import ExperimentFile, TermTable
 from diffloom_experiments.values import is_draw
 from diffloom_mechanics import ForceTerm, get_term
@@ -17,7 +17,7 @@ from diffloom_mechanics import ForceTerm, get_term
 _OF_BODIES = ("contacts", "attachments")
 
 
-def bare_model(content: ExperimentFile, folder: Path) -> Model:
+def build_bare_model(content: ExperimentFile, folder: Path) -> Model:
     """The model of a file without its terms."""
     if (content.model is None) == (not content.bodies):
         raise InputError("model: give either [model] or, for several bodies that touch, [[bodies]]")
@@ -25,16 +25,16 @@ def bare_model(content: ExperimentFile, folder: Path) -> Model:
         for key in _OF_BODIES:
             if getattr(content, key):
                 raise InputError(f"{key}: these are between [[bodies]], and the file has one [model]")
-        settings = with_paths(content.model.settings, folder)
+        settings = resolve_paths(content.model.settings, folder)
         made: Model = make("model", content.model.name, get_model(content.model.name), settings)
         return made
-    tables = [with_paths(body.settings, folder) for body in content.bodies]
+    tables = [resolve_paths(body.settings, folder) for body in content.bodies]
     further = {key: getattr(content, key) for key in _OF_BODIES if getattr(content, key)}
     world: Model = make("bodies", "world", get_model("world"), {"bodies": tables, **further})
     return world
 
 
-def part_names(data: Mapping[str, Any]) -> set[str]:
+def list_part_names(data: Mapping[str, Any]) -> set[str]:
     """What the parameters of a file's terms, bodies, contacts and attachments begin with, before it is checked."""
     found = {
         table["name"]
@@ -54,7 +54,7 @@ def _tables(given: object) -> Iterable[Mapping[str, Any]]:
 NAMING = (("params",), ("truth",), ("unknowns",), ("prior", "even"), ("prior", "gaussian"))
 
 
-def with_terms(model: Model, tables: Sequence[TermTable], folder: Path) -> Model:
+def add_terms(model: Model, tables: Sequence[TermTable], folder: Path) -> Model:
     """``model`` with the terms of a file; itself when there are none."""
     if not tables:
         return model
@@ -65,14 +65,14 @@ def with_terms(model: Model, tables: Sequence[TermTable], folder: Path) -> Model
         place = f"terms.{number}"
         if table.name in terms:
             raise InputError(f"{place}.name: two terms are called {table.name!r}; give each a name of its own")
-        terms[table.name] = make(place, table.kind, get_term(table.kind), with_paths(table.settings, folder))
+        terms[table.name] = make(place, table.kind, get_term(table.kind), resolve_paths(table.settings, folder))
     return WithTerms(model, terms, {table.name: table.on for table in tables if table.on is not None})
 
 
-def with_dotted_names(data: Mapping[str, Any]) -> dict[str, Any]:
+def flatten_part_tables(data: Mapping[str, Any]) -> dict[str, Any]:
     """A file's data with parameters of terms and bodies called ``term.parameter``, also where the file has them in
     tables of the term's name: [unknowns.ball.radius] is ["unknowns"]["ball.radius"]."""
-    names = part_names(data)
+    names = list_part_names(data)
     made = dict(data)
     for path in NAMING if names else ():
         _lift(made, path, names)

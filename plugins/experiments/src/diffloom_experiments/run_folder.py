@@ -31,10 +31,10 @@ from diffloom_fitting.loop import FitState, Record
 
 __all__ = [
     "RunFolder",
+    "collect_versions",
     "read_checkpoint",
     "read_config",
-    "use_threads_of",
-    "versions",
+    "restore_thread_count",
     "write_checkpoint",
 ]
 
@@ -42,12 +42,12 @@ MOST_THREADS = 1024
 WATCHED = ("torch", "numpy", "numba", "llvmlite", "scipy", "trimesh", "av", "pydantic", "matplotlib", "cmaes")
 
 
-def versions() -> dict[str, str]:
+def collect_versions() -> dict[str, str]:
     """Names and versions of all that may change a result: libraries, diffloom and its plugins, and the machine."""
     return {**_libraries(), "threads": str(torch.get_num_threads())}
 
 
-def use_threads_of(folder: Path) -> None:
+def restore_thread_count(folder: Path) -> None:
     """Let PyTorch use as many threads as when the run in ``folder`` began: products of matrices round by their number,
     so that a run resumed with another would not reach the same bits."""
     try:
@@ -89,7 +89,7 @@ _HEAD = re.compile(rb"diffloom checkpoint (\d+) sha256 ([0-9a-f]{64})\n")
 MOST_BYTES = 2**31
 
 
-def previous(path: Path) -> Path:
+def get_previous_path(path: Path) -> Path:
     """Where the checkpoint before ``path`` is kept."""
     return path.with_name(f"previous_{path.name}")
 
@@ -106,7 +106,7 @@ def write_checkpoint(path: Path, state: FitState) -> None:
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
-            os.replace(path, previous(path))
+            os.replace(path, get_previous_path(path))
 
 
 def read_checkpoint(path: Path) -> FitState | None:
@@ -115,7 +115,7 @@ def read_checkpoint(path: Path) -> FitState | None:
     A damaged checkpoint is a FolderError that says whether the one before it can be used.
     """
     if not path.exists():
-        return _read(previous(path)) if previous(path).exists() else None
+        return _read(get_previous_path(path)) if get_previous_path(path).exists() else None
     try:
         return _read(path)
     except FolderError as error:
@@ -124,7 +124,7 @@ def read_checkpoint(path: Path) -> FitState | None:
 
 def _instead(path: Path) -> str:
     """What to do about a damaged checkpoint."""
-    before = previous(path)
+    before = get_previous_path(path)
     try:
         kept = _read(before)
     except FolderError:
@@ -188,7 +188,7 @@ class RunFolder:
                 path.mkdir(parents=True, exist_ok=True)
             folder = RunFolder(path)
             config = {"name": loaded.name, "folder": str(loaded.folder.resolve()), "experiment": loaded.raw}
-            write_text(path / "versions.json", json.dumps(versions(), indent=2) + "\n")
+            write_text(path / "versions.json", json.dumps(collect_versions(), indent=2) + "\n")
             write_text(path / "config.json", json.dumps(config, indent=2) + "\n")
         except FolderError:
             # Leave nothing half-made behind.

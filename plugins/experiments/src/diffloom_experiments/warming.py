@@ -23,13 +23,13 @@ from diffloom_experiments import build_experiment, build_scene, load_file
 from diffloom_experiments.load import Loaded
 from diffloom_fitting import Experiment, Scene
 
-__all__ = ["Job", "Outcome", "rounds", "run_jobs"]
+__all__ = ["CompileJob", "JobOutcome", "plan_jobs", "run_jobs"]
 
 STEPS = 2
 
 
 @dataclass(frozen=True)
-class Job:
+class CompileJob:
     """What one process compiles. part: "physics" or "images", which can go side by side, or "all", which a file needs
     in the end: it finds what the other two have compiled. renderer: instead of the file's."""
 
@@ -44,29 +44,29 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """trouble: why it could not be compiled, or None."""
 
-    job: Job
+    job: CompileJob
     trouble: str | None
 
 
-def rounds(cases: Sequence[tuple[Path, str | None]], processes: int) -> list[list[Job]]:
+def plan_jobs(cases: Sequence[tuple[Path, str | None]], processes: int) -> list[list[CompileJob]]:
     """Jobs for (file, renderer) pairs; those of a round can go side by side, the second needs the first."""
-    whole = [Job(file, renderer, "all") for file, renderer in cases]
+    whole = [CompileJob(file, renderer, "all") for file, renderer in cases]
     if processes == 1:
         return [whole]
-    return [[Job(file, renderer, part) for part in ("physics", "images") for file, renderer in cases], whole]
+    return [[CompileJob(file, renderer, part) for part in ("physics", "images") for file, renderer in cases], whole]
 
 
-def run_jobs(jobs: Sequence[Job], processes: int) -> Iterator[Outcome]:
+def run_jobs(jobs: Sequence[CompileJob], processes: int) -> Iterator[JobOutcome]:
     """Run jobs, so many at once; each outcome as it comes."""
     with ThreadPoolExecutor(processes) as pool:
         for done in as_completed([pool.submit(_run, job) for job in jobs]):
             yield done.result()
 
 
-def _run(job: Job) -> Outcome:
+def _run(job: CompileJob) -> JobOutcome:
     # One thread each: the processes share the cores, and compiled code is the same for any number of threads.
     alone = {"DIFFLOOM_QUIET": "1", "DIFFLOOM_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "diffloom_experiments.warming", str(job.file), job.part, job.renderer or ""]
@@ -74,11 +74,11 @@ def _run(job: Job) -> Outcome:
         command, env={**os.environ, **alone}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
     )
     if done.returncode == 0:
-        return Outcome(job, None)
-    return Outcome(job, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"code {done.returncode}")
+        return JobOutcome(job, None)
+    return JobOutcome(job, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"code {done.returncode}")
 
 
-def compile_part(job: Job) -> None:
+def compile_part(job: CompileJob) -> None:
     """What a process does for a job."""
     changes = {} if job.renderer is None else {"renderer.name": job.renderer}
     loaded = load_file(job.file, changes=changes, quick=True)
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run one job: FILE PART RENDERER."""
     file, part, renderer = arguments
     try:
-        compile_part(Job(Path(file), renderer or None, part))
+        compile_part(CompileJob(Path(file), renderer or None, part))
     except (InputError, SimulationError, PluginError) as error:
         print(" ".join(str(error).split()), file=sys.stderr)
         return 1

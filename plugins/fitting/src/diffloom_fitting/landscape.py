@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_fitting.driver import run_search
 from diffloom_fitting.experiment import AbstractExperiment, Experiment
 from diffloom_fitting.objective import Objective
@@ -93,8 +93,8 @@ def check_axes(experiment: AbstractExperiment, axes: Sequence[Axis]) -> None:
             )
         if axis.name not in names:
             raise InputError(
-                f"--over {axis.name!r}: not an unknown of the experiment{nearest(axis.name, names) or '.'} It seeks: "
-                f"{', '.join(names)}"
+                f"--over {axis.name!r}: not an unknown of the experiment{suggest_name(axis.name, names) or '.'} "
+                f"It seeks: {', '.join(names)}"
             )
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Gradient, InputError, NoGradient, SimulationError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_fitting.costs import ControlCosts
 from diffloom_fitting.driver import group_by
 from diffloom_fitting.losses import Loss
@@ -94,8 +94,8 @@ class Objective(Problem):
         for name in changes:
             if name not in known:
                 raise InputError(
-                    f"the renderer {type(renderer).__name__} has no setting {name!r}{nearest(name, known)} It has: "
-                    f"{', '.join(known)}"
+                    f"the renderer {type(renderer).__name__} has no setting {name!r}{suggest_name(name, known)} "
+                    f"It has: {', '.join(known)}"
                 )
         return replace(self, scene=self.scene.with_renderer(replace(renderer, **changes)))  # type: ignore[type-var]
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import as_float_tensor, nearest
+from diffloom.validation import as_float_tensor, suggest_name
 from diffloom_fitting.validation import real
 
 
@@ -43,7 +43,7 @@ class Gaussian:
         """Raise when it names something that is not sought, or has another shape. unknowns: their starts by name."""
         for name, mean in self.means.items():
             if name not in unknowns:
-                raise InputError(f"prior.gaussian.{name}: not an unknown{nearest(name, list(unknowns))}")
+                raise InputError(f"prior.gaussian.{name}: not an unknown{suggest_name(name, list(unknowns))}")
             shape = tuple(unknowns[name].shape)
             for kind, value in (("mean", mean), ("deviation", self.deviations[name])):
                 given = tuple(torch.as_tensor(value).shape)
@@ -71,7 +71,7 @@ class ShareEvenly:
         """The prior, or InputError when it names something that is not sought."""
         for name in weights:
             if name not in unknowns:
-                raise InputError(f"prior.even.{name}: not an unknown{nearest(name, unknowns)}")
+                raise InputError(f"prior.even.{name}: not an unknown{suggest_name(name, unknowns)}")
         return ShareEvenly(dict(weights))
 
     def __call__(self, values: Mapping[str, Tensor]) -> Tensor:

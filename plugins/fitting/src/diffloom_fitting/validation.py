@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 
 __all__ = ["images", "instance", "known", "mapping", "numbers", "pixels", "place", "real", "shown", "whole"]
 
@@ -124,7 +124,7 @@ def known(what: str, names: Sequence[str], allowed: Sequence[str]) -> None:
     for name in names:
         if name not in allowed:
             raise InputError(
-                f"{what}: the scene has nothing called {name!r}{nearest(name, allowed) or '.'} It has: "
+                f"{what}: the scene has nothing called {name!r}{suggest_name(name, allowed) or '.'} It has: "
                 f"{', '.join(allowed)}"
             )
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_fitting import (
     AbstractExperiment,
     GaussNewton,
@@ -185,7 +185,7 @@ class MotionExperiment(AbstractExperiment):
         for place, given in (("fixed", fixed), ("only", stage.only or ())):
             for name in given:
                 if name not in names:
-                    told = f"nothing called {name!r} is sought{nearest(name, names)}"
+                    told = f"nothing called {name!r} is sought{suggest_name(name, names)}"
                     raise InputError(f"stages.{place}: {told} Expected some of {', '.join(names)}")
         return [name for name in names if name not in fixed and (stage.only is None or name in stage.only)]
 
@@ -350,7 +350,7 @@ def _slot(unknown: Unknown, scene: MotionScene) -> Slot:
     specs = {spec.name: spec for spec in scene.model.specs if spec.differentiable}  # type: ignore[attr-defined]
     if base != SCALE and base not in specs:
         allowed = [*specs, SCALE]
-        raise InputError(f"no unknown can be called {unknown.name!r}{nearest(base, allowed)} There are: "
+        raise InputError(f"no unknown can be called {unknown.name!r}{suggest_name(base, allowed)} There are: "
                          f"{', '.join(allowed)}")  # fmt: skip
     spec = specs.get(base)
     unit, bounds = ("", (0.0, None)) if spec is None else (spec.unit, spec.bounds)

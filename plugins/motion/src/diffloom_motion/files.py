@@ -15,9 +15,9 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_model
 from diffloom_experiments import generator_for, resolve_draws
-from diffloom_experiments.changes import override, put_variants, read_toml, take_variants, wanted_changes
-from diffloom_experiments.keys import explain
-from diffloom_experiments.make import known_value, make, make_registered, with_paths
+from diffloom_experiments.changes import collect_changes, override, put_variants, read_toml, take_variants
+from diffloom_experiments.keys import explain_faults
+from diffloom_experiments.make import check_value, make, make_registered, resolve_paths
 from diffloom_experiments.values import ScheduleTable
 from diffloom_fitting import Schedule, Stop, Unknown, get_optimiser
 from diffloom_fitting.unknowns import UnknownLayout
@@ -68,13 +68,13 @@ def load_motion_data(
     data = dict(raw)
     offered = take_variants(data, name)
     try:
-        data = override(put_variants(data, offered, quick, variants), wanted_changes(settings, changes))
+        data = override(put_variants(data, offered, quick, variants), collect_changes(settings, changes))
         seed = data.get("seed", 0)
         data = resolve_draws(data, seed if isinstance(seed, int) else 0, late=())
         content = MotionFile.model_validate(data)
     except ValidationError as error:
         told = f"{name}, a file about measured motion by its [recording], cannot be used"
-        raise InputError(f"{told}:\n{explain(error, MotionFile)}") from error
+        raise InputError(f"{told}:\n{explain_faults(error, MotionFile)}") from error
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     return LoadedMotion(content, data, folder, name)
@@ -91,8 +91,8 @@ def build_loaded(loaded: LoadedMotion) -> MotionExperiment:
 def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     """The experiment of checked data."""
     name = content.model.name
-    model = make("model", name, get_model(name), with_paths(content.model.settings, folder))
-    params = {key: known_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
+    model = make("model", name, get_model(name), resolve_paths(content.model.settings, folder))
+    params = {key: check_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
     start, loss = content.start, content.loss
     unsought = [name for name in content.truth if name not in content.unknowns]
     if unsought:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom.validation import check_choice, nearest
+from diffloom.validation import check_choice, suggest_name
 from diffloom_physics_articulated.link import Tree
 from diffloom_physics_articulated.tree_tables import read_link, tree_of
 
@@ -182,6 +182,6 @@ def build(name: str, arguments: Mapping[str, Any]) -> Tree:
     known = list(inspect.signature(make).parameters)
     for key in arguments:
         if key not in known:
-            raise InputError(f"builder {name!r}: unknown argument {key!r}{nearest(key, known)}; it takes "
+            raise InputError(f"builder {name!r}: unknown argument {key!r}{suggest_name(key, known)}; it takes "
                              f"{', '.join(known)}")  # fmt: skip
     return make(**arguments)

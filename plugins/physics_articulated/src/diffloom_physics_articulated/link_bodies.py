@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.transforms import concrete, needs_gradient
+from diffloom.transforms import needs_gradient, unwrap_values
 from diffloom_geometry import take
 from diffloom_mechanics import CarriedBodies, NodeMotion, NodeSet
 from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, build_shape_arrays, cluster_points
@@ -81,8 +81,8 @@ class LinkBodies:
 
     def _check_made(self, growth: Tensor, size: Tensor) -> None:
         """InputError where a shape would have to grow: other bodies meet shapes as they were made."""
-        scaled = needs_gradient(size) | (concrete(size) != 1.0)
-        grown = needs_gradient(growth) | (concrete(growth) != 0.0)
+        scaled = needs_gradient(size) | (unwrap_values(size) != 1.0)
+        grown = needs_gradient(growth) | (unwrap_values(growth) != 0.0)
         for body, link in zip(self.bodies, self.link.tolist(), strict=True):
             name = self.names[link]
             if bool(scaled[..., link].any()):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import (
     DEFAULT_REFERENCE_SPEED,
@@ -128,8 +128,8 @@ def make_contact_specs(law: ContactLaw, trees: Sequence[Tree]) -> tuple[ParamSpe
         for link in tree.links:
             for key in link.contact:
                 if key not in known:
-                    raise InputError(f"link {link.name!r}: contact: unknown key {key!r}{nearest(key, known)}; the law "
-                                     f"has {', '.join(known)}")  # fmt: skip
+                    raise InputError(f"link {link.name!r}: contact: unknown key {key!r}{suggest_name(key, known)}; "
+                                     f"the law has {', '.join(known)}")  # fmt: skip
             rows.append(default_contact(law, tree, link))
     column = {name: torch.tensor([row[name] for row in rows], dtype=torch.float64) for name in law.names}
     each = ("links",)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.transforms import concrete
+from diffloom.transforms import unwrap_values
 from diffloom_geometry.rotations import symmetric_entries, symmetric_matrices
 
 
@@ -78,7 +78,7 @@ def to_log_cholesky(ten: Tensor) -> Tensor:
 
 def check_real(mass: Tensor, inertia: Tensor, names: tuple[str, ...]) -> None:
     """InputError unless principal moments (links, 6) are those of some distribution of positive mass."""
-    moments = torch.linalg.eigvalsh(symmetric_matrices(concrete(inertia).double()))
+    moments = torch.linalg.eigvalsh(symmetric_matrices(unwrap_values(inertia).double()))
     slack = 1e-6 * moments.abs().amax(-1) + 1e-15
     bad = (moments[..., 0] < -slack) | (moments[..., 0] + moments[..., 1] < moments[..., 2] - slack)
     if bool(bad.any()):
@@ -88,5 +88,5 @@ def check_real(mass: Tensor, inertia: Tensor, names: tuple[str, ...]) -> None:
             f"inertia: link {names[where[-1]]!r} has the principal moments {found} kg m^2; expected none below 0 "
             "and none above the sum of the other two"
         )
-    if bool((concrete(mass) < 0).any()):
+    if bool((unwrap_values(mass) < 0).any()):
         raise InputError("mass: expected no mass below 0")

@@ -1,6 +1,6 @@
 """Turns inside kernels: the quaternion of a rotation vector, and its transpose."""
 
-from diffloom_kernels import anyl, constant, cos, device, dot3, notl, sin, sqrt, where
+from diffloom_kernels import any_lane, constant, cos, device, dot3, not_lanes, sin, sqrt, where
 
 
 @device
@@ -10,14 +10,14 @@ def half_angle(y):
     c = y - y
     s = c
     d = c
-    if anyl(small):
+    if any_lane(small):
         c = constant(y, 1) + y * (constant(y, -1 / 2) + y * (constant(y, 1 / 24) + y * (
             constant(y, -1 / 720) + y * (constant(y, 1 / 40320) - y * constant(y, 1 / 3628800)))))
         s = constant(y, 1) + y * (constant(y, -1 / 6) + y * (constant(y, 1 / 120) + y * (
             constant(y, -1 / 5040) + y * (constant(y, 1 / 362880) - y * constant(y, 1 / 39916800)))))
         d = constant(y, -1 / 6) + y * (constant(y, 1 / 60) + y * (constant(y, -1 / 1680) + y * (
             constant(y, 1 / 90720) - y * constant(y, 1 / 7983360))))
-    if anyl(notl(small)):
+    if any_lane(not_lanes(small)):
         large = where(small, constant(y, 1), y)
         a = sqrt(large)
         cosine = cos(a)

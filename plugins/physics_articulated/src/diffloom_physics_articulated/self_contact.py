@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_mechanics import NodeSet, NodeTerm, build_carried_term
 from diffloom_mechanics.contact import ContactLaw, TouchingBodies, accumulate_offsets, pack_contact_rows
 from diffloom_physics_articulated.layout import Index
@@ -45,8 +45,8 @@ def _pair(given: object, names: set[str]) -> set[str]:
         raise InputError(f"self_contact: got {given!r}; expected the names of two links")
     for name in given:
         if name not in names:
-            raise InputError(f"self_contact: no link is called {name!r}{nearest(str(name), sorted(names))}; there are "
-                             f"{', '.join(sorted(names))}")  # fmt: skip
+            raise InputError(f"self_contact: no link is called {name!r}{suggest_name(str(name), sorted(names))}; "
+                             f"there are {', '.join(sorted(names))}")  # fmt: skip
     return set(given)
 
 

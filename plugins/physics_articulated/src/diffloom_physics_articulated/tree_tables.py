@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom.validation import check_choice, nearest
+from diffloom.validation import check_choice, suggest_name
 from diffloom_physics_articulated.link import DEFAULTS, VELOCITIES, Joint, Link, Tree, Vector
 from diffloom_physics_articulated.pieces import MassMoments, inertia_of, numbers, read_piece, together
 
@@ -25,8 +25,8 @@ def tree_of(name: str, links: Sequence[Link]) -> Tree:
         if names.count(link.name) > 1:
             raise InputError(f"two links are called {link.name!r}; give each a name of its own")
         if link.parent is not None and link.parent not in names:
-            raise InputError(f"link {link.name!r}: no link is called {link.parent!r}{nearest(link.parent, names)}; "
-                             f"there are {', '.join(names)}")  # fmt: skip
+            raise InputError(f"link {link.name!r}: no link is called {link.parent!r}{suggest_name(link.parent, names)}"
+                             f"; there are {', '.join(names)}")  # fmt: skip
     ordered: list[Link] = []
     waiting = list(links)
     while waiting:
@@ -62,7 +62,7 @@ def read_link(number: int, table: Mapping[str, Any]) -> Link:
     what = f"link {name!r}"
     for key in table:
         if key not in KEYS and key not in DEFAULTS:
-            raise InputError(f"{what}: unknown key {key!r}{nearest(key, (*KEYS, *DEFAULTS))}")
+            raise InputError(f"{what}: unknown key {key!r}{suggest_name(key, (*KEYS, *DEFAULTS))}")
     joint: Joint = check_choice(f"{what}: joint", str(table.get("joint", "revolute")), get_args(Joint))  # type: ignore[assignment]
     length, along = read_bone(what, table)
     read = [read_piece(f"{what}: shapes[{k}]", shape, length, along) for k, shape in enumerate(table.get("shapes", ()))]

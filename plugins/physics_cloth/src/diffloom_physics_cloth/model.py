@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.fixed_order import broadcast, expanded
+from diffloom.fixed_order import broadcast, broadcast_read_only
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -265,9 +265,9 @@ class ClothModel(Model):
         larger first. control: what drove it, a row for each frame."""
         corners = trajectory.q[:, torch.from_numpy(self.sheet.faces)]
         count = self.axes["faces"]
-        mu, lam = (expanded(params[name], (count,)) for name in ("shear_modulus", "lame_modulus"))
+        mu, lam = (broadcast_read_only(params[name], (count,)) for name in ("shear_modulus", "lame_modulus"))
         activation = per_step("activation", params, control or Control())
-        rows = expanded(activation.reshape(activation.shape[0], -1), (activation.shape[0], count))
+        rows = broadcast_read_only(activation.reshape(activation.shape[0], -1), (activation.shape[0], count))
         normal = None if self.normal is None else torch.as_tensor(self.normal, dtype=params.dtype)
         return principal_stresses(corners, self.rest_shape(params).edges, mu, lam, rows, normal)
 

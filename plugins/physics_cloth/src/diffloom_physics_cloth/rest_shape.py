@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError
-from diffloom.transforms import concrete, needs_gradient
+from diffloom.transforms import needs_gradient, unwrap_values
 from diffloom_geometry import Indices, assemble, take
 from diffloom_physics_cloth.meshes.sheet import Sheet
 
@@ -89,7 +89,7 @@ def lumped_mass(density: Tensor, area: Tensor, faces: Indices, count: int) -> Te
 def place(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
     """``points`` (P, 3) turned about the origin by a quaternion (4,) of any length, then moved by ``position`` (3,)."""
     length = orientation.norm()
-    if bool((concrete(length) == 0.0).any()):
+    if bool((unwrap_values(length) == 0.0).any()):
         raise InputError("orientation: got the quaternion (0, 0, 0, 0); expected w, x, y, z such as (1, 0, 0, 0)")
     count = points.shape[0]
     unit = broadcast(orientation / length, (count, 4))
@@ -103,7 +103,7 @@ def set_moving(points: Tensor, mass: Tensor, velocity: Tensor, angular_velocity:
     """Velocities (P, 3) [m/s]: ``velocity``, and a turn [rad/s] about the centre of mass."""
     shape = tuple(points.shape)
     straight = broadcast(velocity, shape)
-    if not needs_gradient(angular_velocity) and not bool(concrete(angular_velocity).any()):
+    if not needs_gradient(angular_velocity) and not bool(unwrap_values(angular_velocity).any()):
         return straight
     turn: Tensor = torch.linalg.cross(
         broadcast(angular_velocity, shape), points - broadcast(centre(points, mass), shape)

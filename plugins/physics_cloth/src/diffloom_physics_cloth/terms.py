@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.fixed_order import expanded
-from diffloom.transforms import concrete, needs_gradient
+from diffloom.fixed_order import broadcast_read_only
+from diffloom.transforms import needs_gradient, unwrap_values
 from diffloom_mechanics import ElementTerm
 
 Elements = NDArray[np.integer[Any]]
@@ -58,7 +58,7 @@ def face_term(
             "faces", nodes, kernels.face_force, kernels.face_force_adjoint, params=shared, per_step=("activation",)
         )
     count = len(faces)
-    wind = expanded(air.wind, (air.wind.shape[0], count, 3)).unbind(dim=2)
+    wind = broadcast_read_only(air.wind, (air.wind.shape[0], count, 3)).unbind(dim=2)
     names = ("wind_x", "wind_y", "wind_z")
     return ElementTerm(
         "airy_faces",
@@ -67,8 +67,8 @@ def face_term(
         kernels.airy_face_force_adjoint,
         params=(
             *shared,
-            ("drag", expanded(air.drag, (count,))),
-            ("lift", expanded(air.lift, (count,))),
+            ("drag", broadcast_read_only(air.drag, (count,))),
+            ("lift", broadcast_read_only(air.lift, (count,))),
             *zip(names, (w.contiguous() for w in wind), strict=True),
         ),
         per_step=("activation", *names),
@@ -97,10 +97,10 @@ def _elastic_params(rest_edges: Tensor, rest_area: Tensor, material: Elasticity)
     count = (rest_area.shape[0],)
     return (
         ("rest_edges", rest_edges),
-        ("shear_modulus", expanded(material.shear_modulus, count) * rest_area),
-        ("lame_modulus", expanded(material.lame_modulus, count) * rest_area),
-        ("damping", expanded(material.damping, count) * rest_area),
-        ("activation", expanded(material.activation, (material.activation.shape[0], *count))),
+        ("shear_modulus", broadcast_read_only(material.shear_modulus, count) * rest_area),
+        ("lame_modulus", broadcast_read_only(material.lame_modulus, count) * rest_area),
+        ("damping", broadcast_read_only(material.damping, count) * rest_area),
+        ("activation", broadcast_read_only(material.activation, (material.activation.shape[0], *count))),
     )
 
 
@@ -116,12 +116,12 @@ def hinge_term(
 
     count = (len(hinges),)
     bend = (
-        ("rest_angle", expanded(rest_angle, count)),
-        ("activation", expanded(activation, (activation.shape[0], *count))),
+        ("rest_angle", broadcast_read_only(rest_angle, count)),
+        ("activation", broadcast_read_only(activation, (activation.shape[0], *count))),
     )
-    stiff = ("stiffness", expanded(stiffness, count) * weight)
+    stiff = ("stiffness", broadcast_read_only(stiffness, count) * weight)
     nodes = joined(hinges)
-    if not needs_gradient(damping) and not bool(concrete(damping).any()):
+    if not needs_gradient(damping) and not bool(unwrap_values(damping).any()):
         return ElementTerm(
             "undamped_hinges",
             nodes,
@@ -135,7 +135,7 @@ def hinge_term(
         nodes,
         kernels.hinge_force,
         kernels.hinge_force_adjoint,
-        params=(stiff, ("damping", expanded(damping, count) * weight), *bend),
+        params=(stiff, ("damping", broadcast_read_only(damping, count) * weight), *bend),
         per_step=("activation",),
     )
 
@@ -154,8 +154,8 @@ def anchor_term(vertices: Elements, place: Tensor, stiffness: Tensor, damping: T
         anchor_force,
         anchor_force_adjoint,
         params=(
-            ("place", expanded(place, (*count, 3))),
-            ("stiffness", expanded(stiffness, count)),
-            ("damping", expanded(damping, count)),
+            ("place", broadcast_read_only(place, (*count, 3))),
+            ("stiffness", broadcast_read_only(stiffness, count)),
+            ("damping", broadcast_read_only(damping, count)),
         ),
     )

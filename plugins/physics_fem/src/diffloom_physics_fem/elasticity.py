@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.transforms import concrete
+from diffloom.transforms import unwrap_values
 from diffloom_geometry import take
 
 
@@ -49,7 +49,7 @@ def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> TetRestShape:
     d1, d2, d3 = (x[:, a] - x[:, 0] for a in (1, 2, 3))
     c1, c2, c3 = torch.linalg.cross(d2, d3), torch.linalg.cross(d3, d1), torch.linalg.cross(d1, d2)
     det = (d1 * c1).sum(dim=1)
-    found = concrete(det)
+    found = unwrap_values(det)
     bad = (found <= 0.0).nonzero().tolist()
     if bad:
         raise InputError(

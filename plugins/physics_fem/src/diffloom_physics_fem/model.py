@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom.fixed_order import broadcast, expanded
+from diffloom.fixed_order import broadcast, broadcast_read_only
 from diffloom.interfaces import (
     Control,
     ExampleSettings,
@@ -183,7 +183,7 @@ class FemModel(Model):
         return Stress((total / volume)[:, torch.from_numpy(self.shown.vertices)])
 
     def texture(self, image: Tensor) -> Texture:
-        """``image`` (height, width, 3) laid over the surface where its file says; for ``Surface.with_appearance``."""
+        """``image`` (height, width, 3) laid over the surface as its file says; for ``Surface.replace_appearance``."""
         if self.shown.uv is None:
             raise InputError(f"{self.mesh.name} has no texture coordinates; use colours, or a file with vt lines or uv")
         uv_faces = None if self.shown.uv_faces is None else torch.from_numpy(self.shown.uv_faces)
@@ -248,12 +248,14 @@ class FemModel(Model):
     @staticmethod
     def _rows(params: Params, control: Control, name: str, count: int) -> Tensor:
         if name not in control:
-            return expanded(params[name], (1, count))
+            return broadcast_read_only(params[name], (1, count))
         steps = control[name].shape[0]
-        return expanded(control[name].reshape(steps, -1), (steps, count))
+        return broadcast_read_only(control[name].reshape(steps, -1), (steps, count))
 
     def _per_tet(self, params: Params, name: str) -> Tensor:
-        return self._with_regions(params, name, expanded(params[name], (len(self.mesh.tets),)), particles=False)
+        return self._with_regions(
+            params, name, broadcast_read_only(params[name], (len(self.mesh.tets),)), particles=False
+        )
 
     def _with_regions(self, params: Params, name: str, value: Tensor, *, particles: bool) -> Tensor:
         """``value`` with its entries in regions that have this parameter of their own exchanged."""

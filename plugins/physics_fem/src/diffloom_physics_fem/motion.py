@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast
-from diffloom.transforms import concrete, needs_gradient
+from diffloom.transforms import needs_gradient, unwrap_values
 from diffloom_geometry import assemble
 from diffloom_geometry.rotations import rotation_matrix
 
@@ -21,7 +21,7 @@ def placed(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
     """(points, 3): each point turned by ``orientation`` and moved by ``position`` (3,) [m]."""
     count = points.shape[0]
     if not needs_gradient(orientation) and all(
-        turn == UPRIGHT for turn in concrete(orientation).reshape(-1, 4).tolist()
+        turn == UPRIGHT for turn in unwrap_values(orientation).reshape(-1, 4).tolist()
     ):
         return points + broadcast(position, (count, 3))
     # Products entry by entry, not a matrix product: the gradient's sum must not depend on threads.
@@ -33,7 +33,7 @@ def moving(points: Tensor, mass: Callable[[], Tensor], velocity: Tensor, angular
     """(points, 3) velocities [m/s]: ``velocity`` and a turn [rad/s] about the centre of mass; mass() where it turns."""
     count = points.shape[0]
     linear = broadcast(velocity, (count, 3))
-    if not needs_gradient(angular_velocity) and not bool(concrete(angular_velocity).any()):
+    if not needs_gradient(angular_velocity) and not bool(unwrap_values(angular_velocity).any()):
         return linear
     turning: Tensor = torch.linalg.cross(
         broadcast(angular_velocity, (count, 3)), points - centre_of_mass(points, mass())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.validation import check_choice, nearest
+from diffloom.validation import check_choice, suggest_name
 from diffloom_geometry import TetMesh
 
 Mask = NDArray[np.bool_]
@@ -45,7 +45,9 @@ def get_region(regions: Mapping[str, SolidRegion], name: str, what: str) -> Soli
     """The region of that name, or InputError listing those there are."""
     if name not in regions:
         known = ", ".join(sorted(regions)) or "none"
-        raise InputError(f"{what}: there is no region {name!r}{nearest(name, regions)} Regions of this mesh: {known}")
+        raise InputError(
+            f"{what}: there is no region {name!r}{suggest_name(name, regions)} Regions of this mesh: {known}"
+        )
     return regions[name]
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.fixed_order import expanded
-from diffloom.transforms import mapped, needs_gradient
+from diffloom.fixed_order import broadcast_read_only
+from diffloom.transforms import is_mapped, needs_gradient
 from diffloom_mechanics import ElementTerm
 from diffloom_physics_fem.elasticity import TetRestShape
 
@@ -33,13 +33,13 @@ def tetrahedra(
     count = len(nodes)
     rows = activation.shape[0] if activation.dim() == 2 else 1
     material = (
-        ("shear_modulus", expanded(shear_modulus, (count,))),
-        ("lame_modulus", expanded(lame_modulus, (count,))),
-        ("damping", expanded(damping, (count,))),
-        ("activation", expanded(activation, (rows, count))),
+        ("shear_modulus", broadcast_read_only(shear_modulus, (count,))),
+        ("lame_modulus", broadcast_read_only(lame_modulus, (count,))),
+        ("damping", broadcast_read_only(damping, (count,))),
+        ("activation", broadcast_read_only(activation, (rows, count))),
     )
     # What differs from scene to scene is no constant.
-    if any(needs_gradient(t) or mapped(t) for t in (rest.metric, rest.inv_det)):
+    if any(needs_gradient(t) or is_mapped(t) for t in (rest.metric, rest.inv_det)):
         fitted = (("metric", rest.metric), ("inv_det", rest.inv_det))
         return ElementTerm(
             name, nodes, tet_force, tet_force_adjoint_rest, params=(*fitted, *material), per_step=("activation",)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_geometry import Faces, Points, VolumeIntegrals, check_closed, read_closed_mesh
 from diffloom_mechanics.contact import ContactLaw, read_rounding, read_spacing
 from diffloom_physics_rigid.contact_sampling import read_contact, read_grid, sample_contact_points, sample_pair_points
@@ -156,7 +156,7 @@ def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> RigidShape:
         return build_shape(str(table["shape"]), sizes)
     if sizes:
         key = next(iter(sizes))
-        raise InputError(f"unknown key {key!r}{nearest(key, (*keys, *OTHER))}; a mesh is sized by scale")
+        raise InputError(f"unknown key {key!r}{suggest_name(key, (*keys, *OTHER))}; a mesh is sized by scale")
     if "mesh" in table:
         return RigidShape(*read_closed_mesh(Path(table["mesh"])))
     if "faces" not in table:

@@ -10,14 +10,14 @@ The momentum in the world is constant for any s, so no step length makes a rotat
 from diffloom_kernels import (
     add3,
     add33,
-    anyl,
+    any_lane,
     constant,
     cross3,
     device,
     ld3,
     matvec33,
     mul3,
-    notl,
+    not_lanes,
     outer3,
     quat_add,
     quat_conj,
@@ -149,7 +149,7 @@ def body_kicked_drift(i, kick, drift, q, u, f, inverse_mass, gravity, inertia, i
     """
     m = inverse_mass[i]
     free = m > inverse_mass.dtype.type(0)
-    if notl(anyl(free)):
+    if not_lanes(any_lane(free)):
         return q, u
     r = (q[3], q[4], q[5], q[6])
     v = add3((u[0], u[1], u[2]), mul3(add3(mul3((f[0], f[1], f[2]), m), ld3(gravity, i)), kick))
@@ -178,7 +178,7 @@ def body_kicked_drift_adjoint(
     none = (zero, zero, zero, zero, zero, zero)
     m = inverse_mass[i]
     free = m > zero
-    if notl(anyl(free)):
+    if not_lanes(any_lane(free)):
         return adj_q, adj_u, none
     r = (q[3], q[4], q[5], q[6])
     w = (u[3], u[4], u[5])

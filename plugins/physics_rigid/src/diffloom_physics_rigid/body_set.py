@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError
-from diffloom.transforms import concrete
+from diffloom.transforms import unwrap_values
 from diffloom.validation import check_real
 from diffloom_geometry.rotations import symmetric_entries, symmetric_matrices
 from diffloom_mechanics import NodeMotion, NodeSet
@@ -78,12 +78,12 @@ def build_body_set(
 def check_positive(mass: Tensor, inertia: Tensor) -> None:
     """Raise InputError unless masses are positive and inertias (..., 3, 3) are those of a physical body."""
     check_real("mass", mass)
-    masses = concrete(mass)
+    masses = unwrap_values(mass)
     if bool((masses <= 0).any()):
         bad = (masses <= 0).nonzero()[0]
         raise InputError(f"mass: body {int(bad[-1])} has {float(masses[tuple(bad)]):g} kg; expected a positive mass; "
                          "a body that must not move is given fixed = true")  # fmt: skip
-    least = torch.linalg.eigvalsh(concrete(inertia).double())[..., 0]
+    least = torch.linalg.eigvalsh(unwrap_values(inertia).double())[..., 0]
     if bool((least <= 0).any()):
         bad = (least <= 0).nonzero()[0]
         raise InputError(

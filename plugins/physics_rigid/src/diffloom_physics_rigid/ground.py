@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast
-from diffloom.transforms import concrete
+from diffloom.transforms import unwrap_values
 from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import ContactLaw, ContactPoints, normalise_normal, pack_contact_rows
 
@@ -32,7 +32,7 @@ def build_ground_term(
     centre = params["gravity"].new_zeros((count, 3)) if given is None else broadcast(given, (count, 3))
     reach = points.reach
     if given is not None:
-        reach = reach + concrete(centre).double().norm(dim=-1).reshape(-1, count).amax(dim=0).cpu().numpy()
+        reach = reach + unwrap_values(centre).double().norm(dim=-1).reshape(-1, count).amax(dim=0).cpu().numpy()
     reach = np.where(exempt, -np.inf, reach)
     normal, friction = law.normal(), law.friction.functions()
     force, adjoint = body_ground_contact(normal, friction)

@@ -2,8 +2,8 @@
 
 In the body's axes the plane is n_b = R^T n at height h = n.x - offset, so the height of a point costs one dot product.
 ``centre`` (bodies, 3) is the centre of mass in the axes of the points. Points come in clusters with a bounding ball
-each, and most clusters are skipped at once. In lanes of parallel scenes (``anyl``) all bodies visit a point that one of
-them touches with, and the contributions of the rest are masked.
+each, and most clusters are skipped at once. In lanes of parallel scenes (``any_lane``) all bodies visit a point that
+one of them touches with, and the contributions of the rest are masked.
 """
 
 import functools
@@ -11,7 +11,7 @@ import functools
 from diffloom_kernels import (
     add3,
     add33,
-    anyl,
+    any_lane,
     cross3,
     device,
     dot3,
@@ -56,7 +56,7 @@ def body_ground_contact(normal_law, friction_law):
         n = ld3(normal, i)
         h = dot3(n, x) - offset[i]
         near = h < reach[i]
-        if anyl(near):
+        if any_lane(near):
             v, w = ld6(u, i)
             R = quat_matrix(r)
             n_b = tmatvec33(R, n)
@@ -67,11 +67,11 @@ def body_ground_contact(normal_law, friction_law):
             kt = load_friction(k_t, i)
             for c in range(cluster_starts[i], cluster_starts[i + 1]):
                 close = near & (dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c])
-                if anyl(close):
+                if any_lane(close):
                     for j in range(point_starts[c], point_starts[c + 1]):
                         p = ld3(points, j)
                         below = close & (dot3(n_b, p) + h < zero)
-                        if anyl(below):
+                        if any_lane(below):
                             p = sub3(p, middle)
                             arm = sub3(matvec33(R, p), mul3(n, rho))
                             gap = dot3(n, add3(x, arm)) - offset[i]
@@ -98,7 +98,7 @@ def body_ground_contact(normal_law, friction_law):
         n = ld3(normal, i)
         h = dot3(n, x) - offset[i]
         near = h < reach[i]
-        if anyl(near):
+        if any_lane(near):
             v, w = ld6(u, i)
             R = quat_matrix(r)
             a_R = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -113,11 +113,11 @@ def body_ground_contact(normal_law, friction_law):
             a_force, a_torque = ld6(adj_f, i)
             for c in range(cluster_starts[i], cluster_starts[i + 1]):
                 close = near & (dot3(n_b, ld3(cluster_centre, c)) + h < cluster_radius[c])
-                if anyl(close):
+                if any_lane(close):
                     for j in range(point_starts[c], point_starts[c + 1]):
                         p = ld3(points, j)
                         below = close & (dot3(n_b, p) + h < zero)
-                        if anyl(below):
+                        if any_lane(below):
                             p = sub3(p, middle)
                             arm = sub3(matvec33(R, p), mul3(n, rho))
                             place = add3(x, arm)

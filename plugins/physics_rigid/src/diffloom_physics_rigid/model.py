@@ -26,7 +26,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom.transforms import concrete
+from diffloom.transforms import unwrap_values
 from diffloom_geometry.rotations import rotation_matrices, symmetric_entries, symmetric_matrices, unit_quaternions
 from diffloom_mechanics import Mechanics, NodeTerm, Term
 from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, cluster_points, resolve_contact_law
@@ -163,7 +163,7 @@ class RigidModel(Model):
         if "density" not in params:
             return broadcast(params["mass"], count)
         standard = self.spec("mass").default.to(params.dtype)
-        if not bool((concrete(params["mass"]) == standard).all()):
+        if not bool((unwrap_values(params["mass"]) == standard).all()):
             raise InputError("got both mass and density; give one of them")
         volumes = torch.tensor([body.volume for body in self.bodies], dtype=params.dtype)
         return broadcast(params["density"], count) * volumes

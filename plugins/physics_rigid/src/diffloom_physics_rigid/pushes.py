@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_mechanics import NodeTerm
 from diffloom_mechanics.contact import accumulate_offsets
 from diffloom_physics_rigid.body_files import RigidBody, Vector
@@ -47,7 +47,7 @@ def read_push(number: int, table: Mapping[str, Any], bodies: Sequence[RigidBody]
     what = f"pushes[{number}]"
     for key in table:
         if key not in KEYS:
-            raise InputError(f"{what}: unknown key {key!r}{nearest(key, KEYS)}; expected {', '.join(KEYS)}")
+            raise InputError(f"{what}: unknown key {key!r}{suggest_name(key, KEYS)}; expected {', '.join(KEYS)}")
     body = find_body(what, table.get("body", 0), bodies)
     start, end = float(table.get("start", 0.0)), float(table.get("end", 0.0))
     if not end > start >= 0.0:
@@ -82,7 +82,7 @@ def find_body(what: str, given: Any, bodies: Sequence[RigidBody]) -> int:
     if isinstance(given, str):
         if given not in names:
             raise InputError(
-                f"{what}: no body is called {given!r}{nearest(given, names)}; there are {', '.join(names)}"
+                f"{what}: no body is called {given!r}{suggest_name(given, names)}; there are {', '.join(names)}"
             )
         return names.index(given)
     if not isinstance(given, int) or not 0 <= given < len(bodies):

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.fixed_order import ordered_sum
-from diffloom_kernels import Arena, array_of
+from diffloom_kernels import Arena, as_array
 
 from .eigenvectors import basis
 from .programs import program
@@ -54,7 +54,7 @@ class Flow:
 
     def field(self, tensor: Tensor) -> Any:
         """A tensor's memory as rows of columns."""
-        return array_of(tensor).reshape(self.rows, self.columns, -1)
+        return as_array(tensor).reshape(self.rows, self.columns, -1)
 
     def basis(self, arena: Arena) -> PressureBasis:
         """Eigenvectors for the pressure."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 
 Field = NDArray[np.float64]
 
@@ -83,6 +83,6 @@ def _of_image(path: Path, rows: int, columns: int) -> Field:
         names = ", ".join(sorted(PATTERNS))
         raise InputError(
             f"smoke: got smoke {str(path)!r}, which is neither a pattern ({names}) nor an image that can be read"
-            f"{nearest(str(path), sorted(PATTERNS))}"
+            f"{suggest_name(str(path), sorted(PATTERNS))}"
         ) from error
     return np.asarray(small, dtype=np.float64)[::-1].reshape(-1) / 255.0

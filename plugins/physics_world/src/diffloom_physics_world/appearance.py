@@ -31,10 +31,10 @@ class BodyAppearance:
             lay = getattr(model, "texture", None)
             if lay is None:
                 raise InputError(f"body {name!r}: {type(model).__name__} has no texture coordinates; give a colour")
-            return surface.with_appearance(texture=lay(self.texture.to(like)), material=self.material)
+            return surface.replace_appearance(texture=lay(self.texture.to(like)), material=self.material)
         if self.colour is not None:
             colours = torch.tensor(self.colour, dtype=like.dtype, device=like.device)
-            return surface.with_appearance(colours=colours, material=self.material)
+            return surface.replace_appearance(colours=colours, material=self.material)
         return surface if self.material is None else replace(surface, material=self.material)
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Control, InputError, Model, Params, Surface, Trajectory
-from diffloom.naming import below, check_name
+from diffloom.naming import check_name, select_part
 from diffloom.plugins import get_model
 from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term
 from diffloom_physics_world.appearance import BodyAppearance, read_appearance
@@ -29,7 +29,7 @@ class WorldBody:
 
     def params(self, params: Mapping[str, Tensor], dtype: torch.dtype) -> Params:
         """Its own among the parameters of the world."""
-        own = below(self.name, params)
+        own = select_part(self.name, params)
         if GRAVITY in params and GRAVITY in own:
             own[GRAVITY] = params[GRAVITY]
         return Params(own, dtype)
@@ -40,7 +40,7 @@ class WorldBody:
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         """Its node sets and terms, under their names in the world."""
-        system = self.model.dynamics(params, Control(below(self.name, control)))
+        system = self.model.dynamics(params, Control(select_part(self.name, control)))
         if not isinstance(system, Mechanics):
             raise InputError(
                 f"body {self.name!r}: {type(self.model).__name__} brings a step of its own "
@@ -67,7 +67,7 @@ class WorldBody:
         """Its own trajectory."""
         if self.name in whole.sets:
             return whole[self.name]
-        own = below(self.name, whole.sets)
+        own = select_part(self.name, whole.sets)
         return Trajectory({k: q for k, (q, _) in own.items()}, {k: u for k, (_, u) in own.items()}, whole.times)
 
     def surface(self, whole: Trajectory, params: Params) -> Surface:

@@ -15,7 +15,7 @@ from torch import Tensor
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.naming import check_name
-from diffloom.transforms import concrete
+from diffloom.transforms import unwrap_values
 from diffloom_geometry import assemble
 from diffloom_mechanics import NodeSet, TermContext
 from diffloom_mechanics.contact import (
@@ -174,7 +174,7 @@ def _all_free(nodes: NodeSet) -> NodeSet:
     """The same nodes; those that are held have the mean mass of the others, so that they touch as hard."""
     arrays = []
     for name, value in nodes.arrays:
-        if name == "inverse_mass" and not bool((concrete(value) > 0).all()):
+        if name == "inverse_mass" and not bool((unwrap_values(value) > 0).all()):
             value = torch.where(value > 0, value, _mean_of_positive(value))
         arrays.append((name, value))
     return replace(nodes, arrays=tuple(arrays))

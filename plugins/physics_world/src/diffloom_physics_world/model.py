@@ -21,11 +21,11 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
     check_param_names,
-    join,
     join_stresses,
+    join_surfaces,
     make_params,
 )
-from diffloom.naming import below, spec_under
+from diffloom.naming import prefix_spec, select_part
 from diffloom_mechanics import Mechanics, NodeSet, NodeTerm, Term
 from diffloom_mechanics.contact import TouchingSkin
 from diffloom_physics_world.attachments import read_attachments
@@ -88,7 +88,7 @@ class World(Model):
         parts += [(contact.name, contact.specs) for contact in self.contacts]
         parts += [(attachment.name, attachment.specs) for attachment in self.attachments]
         gravity = ParamSpec(GRAVITY, None, "m/s^2", "acceleration of free fall of every body, when given", (3,))
-        self._specs = (*(spec_under(name, spec) for name, specs in parts for spec in specs), gravity)
+        self._specs = (*(prefix_spec(name, spec) for name, specs in parts for spec in specs), gravity)
 
     @classmethod
     def example(cls) -> World:
@@ -117,7 +117,7 @@ class World(Model):
         values = {**values, **checked}
         made: dict[str, Tensor] = {}
         for body in self.bodies:
-            own = body.model.params(dtype, **below(body.name, values))
+            own = body.model.params(dtype, **select_part(body.name, values))
             made |= {f"{body.name}.{name}": value for name, value in own.items()}
         ours = tuple(spec for spec in self.specs if spec.name.partition(".")[0] not in self._by_name)
         given = {name: value for name, value in values.items() if name.partition(".")[0] not in self._by_name}
@@ -146,8 +146,8 @@ class World(Model):
         start = self.initial_state(params) if self.attachments else None
         for attachment in self.attachments:
             assert start is not None
-            own = Params(below(attachment.name, params), params.dtype)
-            terms += attachment.terms(own, Control(below(attachment.name, control)), start, sets)
+            own = Params(select_part(attachment.name, params), params.dtype)
+            terms += attachment.terms(own, Control(select_part(attachment.name, control)), start, sets)
         return Mechanics(sets, tuple(terms))
 
     def _contact(self, contact: WorldContact, params: Params, sets: Mapping[str, NodeSet]) -> Iterable[Term]:
@@ -190,18 +190,18 @@ class World(Model):
     ) -> dict[str, Tensor]:
         """Contact parameters of the node set ``name`` in a contact, (nodes,) each."""
         body: WorldBody = self._by_name[name.partition(".")[0]]
-        given = below(contact.name, params)
+        given = select_part(contact.name, params)
         return side_values(contact, given, body, body.params(params, params.dtype), nodes, paired=paired)
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        return join([body.surface(trajectory, body.params(params, params.dtype)) for body in self.bodies])
+        return join_surfaces([body.surface(trajectory, body.params(params, params.dtype)) for body in self.bodies])
 
     def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress | None:
         """Of the bodies that have one; bodies with another unit than pressure count only where no body has pressure."""
         found, counts = [], []
         for body in self.bodies:
             own, part = body.params(params, params.dtype), body.part_of(trajectory)
-            found.append(body.model.stress(part, own, Control(below(body.name, control or {}))))
+            found.append(body.model.stress(part, own, Control(select_part(body.name, control or {}))))
             counts.append(int(body.model.surface(part, own).vertices.shape[1]))
         return join_stresses(found, counts, len(trajectory))
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from diffloom_kernels import Bound, array_of, num_threads
+from diffloom_kernels import BoundRecord, as_array, num_threads
 from diffloom_raster import BehindNearError, ImageLayout, split_camera_cotangents
 from diffloom_raster.kernels import TILE
 from diffloom_raster.records import Bins, Cameras, EntryCells
@@ -49,7 +49,7 @@ class Plan:
     """setup: what kernels are told besides arrays that depend on the scene."""
 
     layout: ImageLayout
-    setup: Bound
+    setup: BoundRecord
     far: float
 
     @property
@@ -86,7 +86,7 @@ def _make_plan(layout: ImageLayout, culls: bool | None, far: float) -> Plan:
     edges = _find_edges(layout, culls)
     rules = RULES[layout.arena.dtype]
     groups = TILE if layout.on_cuda else 1
-    return Plan(layout, Bound(Setup(layout.bound.record, rules, edges, far, layout.stripes, groups)), far)
+    return Plan(layout, BoundRecord(Setup(layout.bound.record, rules, edges, far, layout.stripes, groups)), far)
 
 
 _kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
@@ -98,7 +98,7 @@ def _find_edges(layout: ImageLayout, culls: bool | None) -> Edges:
     neighbour = np.full(faces.shape, -1, np.int32) if layout.cut else find_neighbours(faces)
     closed = np.zeros(len(faces), np.int32) if layout.cut else find_closed(neighbour)
     side = closed if culls is None else np.full(len(faces), int(culls), np.int32)
-    return Edges(*(array_of(torch.from_numpy(a).to(layout.arena.device)) for a in (neighbour, side)))
+    return Edges(*(as_array(torch.from_numpy(a).to(layout.arena.device)) for a in (neighbour, side)))
 
 
 @dataclass
@@ -170,8 +170,8 @@ class Drawing:
 def prepare(plan: Plan, points: Tensor, camera: tuple[Tensor, ...]) -> Drawing:
     """Project, set up and sort; raises BehindNearError."""
     layout, arena, n = plan.layout, plan.layout.arena, plan.layout.triangles
-    world = array_of(points).reshape(-1, 3)
-    source = Source(Cameras(*map(array_of, camera)), world, arena.floats(*world.shape))
+    world = as_array(points).reshape(-1, 3)
+    source = Source(Cameras(*map(as_array, camera)), world, arena.floats(*world.shape))
     triangles = Outlines(arena.ints(n, 4), arena.floats(n, 9), arena.floats(n, OUTLINE), arena.ints(n))
     bins: Bins = layout.bins()
     plan.run("prepare", plan.setup, source, triangles, bins)

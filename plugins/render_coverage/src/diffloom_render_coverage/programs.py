@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffloom_kernels import Noted, recording
+from diffloom_kernels import RecordedCalls, record_calls
 from diffloom_raster import make_sample_scene
 
 from .pipeline_kernels import program
@@ -16,11 +16,11 @@ def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
         args[1].screen.fill(1.0)  # in front of the near plane
 
 
-def recorded_arguments(dtype: Any) -> Noted:
+def recorded_arguments(dtype: Any) -> RecordedCalls:
     """Return the arguments by pipeline, in float32 or float64."""
     surface, camera, lights = make_sample_scene(dtype)
     renderer = CoverageRenderer(target="cuda")
-    with recording(program, _answer) as noted:
+    with record_calls(program, _answer) as noted:
         made = renderer.render(surface, camera, lights, ("rgba", "depth", "face_index"))
         assert made.rgba is not None
         assert made.depth is not None

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from diffloom_kernels import anyl, device, where
+from diffloom_kernels import any_lane, device, where
 from diffloom_raster.kernels import first_index, is_outside_box, locate_pixels, run_width
 
 from .triangle_kernels import EDGE
@@ -36,7 +36,7 @@ def find_index(e, grid, mesh, triangles, lists, index):
         a, b = edge_distance(t, 0, x, y, outline), edge_distance(t, 1, x, y, outline)
         c = edge_distance(t, 2, x, y, outline)
         inside = (a >= zero) & (b >= zero) & (c >= zero)
-        if anyl(inside):
+        if any_lane(inside):
             d = a * outline[t, 5] + b * outline[t, EDGE + 5] + c * outline[t, 2 * EDGE + 5]
             number = R(t - mesh.frame_start[frame])
             closer = inside & ((d > best) | ((d == best) & (number < face)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from diffloom_kernels import Arena, Bound, array_of, kept_numbers
+from diffloom_kernels import Arena, BoundRecord, as_array, cache_numbers
 from diffloom_raster import (
     BehindNearError,
     ImageLayout,
@@ -70,7 +70,7 @@ class DibrPlan:
 
     layout: ImageLayout
     settings: Settings
-    setup: Bound
+    setup: BoundRecord
 
     @property
     def arena(self) -> Arena:
@@ -94,7 +94,7 @@ def _make_plan(layout: ImageLayout, settings: Settings) -> DibrPlan:
     return DibrPlan(
         layout,
         settings,
-        Bound(DibrSetup(rules, layout.bound.record, falloff, int(settings.cull), length, layout.lanes)),
+        BoundRecord(DibrSetup(rules, layout.bound.record, falloff, int(settings.cull), length, layout.lanes)),
     )
 
 
@@ -168,7 +168,7 @@ def shade(
     values = Values(arena.floats(3, covered), arena.floats(width, covered), arena.floats(1, covered))
     rgb = arena.floats(3, covered) if surfacing.shades else values.value
     frames, size = plan.layout.frames, plan.layout.padded[1] * plan.layout.padded[2]
-    ground = kept_numbers(arena, (*background, *(0.0,) * (channels - len(background)), far or 0.0))
+    ground = cache_numbers(arena, (*background, *(0.0,) * (channels - len(background)), far or 0.0))
     deep = int(far is not None)
     colour, depth = arena.floats(frames, size * (channels + soft)), arena.floats(frames if deep else 0, size)
     planes = Planes(channels, soft, deep, ground, colour, depth)
@@ -203,9 +203,9 @@ def padded(plan: DibrPlan, planes: Tensor | None) -> Any:
         return None
     frames, height, width = plan.layout.padded
     if planes.shape[1:3] == (height, width):
-        return array_of(planes).reshape(frames, -1)
+        return as_array(planes).reshape(frames, -1)
     full = plan.arena.floats(frames, height, width, int(planes.shape[3]), fill=0.0)
-    full[:, : plan.layout.height, : plan.layout.width] = array_of(planes)
+    full[:, : plan.layout.height, : plan.layout.width] = as_array(planes)
     return full.reshape(frames, -1)
 
 

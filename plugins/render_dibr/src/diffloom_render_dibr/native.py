@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, Image, Light, Surface
-from diffloom_kernels import array_of
+from diffloom_kernels import as_array
 from diffloom_raster import (
     NO_LIMIT,
     ImageLayout,
@@ -60,7 +60,7 @@ def render(
         if not colour:
             tensors = tensors._replace(values=tensors.values[:, :0])
         if settings.kaolin and renderer.culls:
-            valid = array_of(_turned_to(points, surface.faces, camera))
+            valid = as_array(_turned_to(points, surface.faces, camera))
         style = DibrStyle(scene, colour, renderer.background, far, shown, valid)
         planes, depth, index = Draw.apply(plan, style, *tensors)  # type: ignore[no-untyped-call]
         return Image(
@@ -154,15 +154,15 @@ class Draw(torch.autograd.Function):
 def _read_tensors(plan: DibrPlan, style: DibrStyle, given: SceneTensors) -> tuple[DibrSource, Features, DibrSurfacing]:
     """The tensors as kernels take them."""
     arena, scene, made = plan.arena, style.scene, style.scene.appearance
-    world, cameras, none = array_of(given.points).reshape(-1, 3), given.cameras(), arena.ints(0)
+    world, cameras, none = as_array(given.points).reshape(-1, 3), given.cameras(), arena.ints(0)
     source = DibrSource(1, cameras, world, arena.floats(*world.shape), style.valid)
-    normals = array_of(given.normals).reshape(-1, 3)
+    normals = as_array(given.normals).reshape(-1, 3)
     by_point = _joined(normals, world) if scene.shading else arena.floats(world.shape[0], 0)
     surfacing = DibrSurfacing(
         int(scene.shading > 0 or style.textured), scene.shading, int(style.textured), given.texels(made), cameras.eye,
         none, scene.material, none, given.lights(scene.kinds),
     )  # fmt: skip
-    return source, features_of(by_point, array_of(given.values), made.corners, made.stride), surfacing
+    return source, features_of(by_point, as_array(given.values), made.corners, made.stride), surfacing
 
 
 def _joined(a: Any, b: Any) -> Any:

@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_shape
-from diffloom_kernels import Arena, array_of
+from diffloom_kernels import Arena, as_array
 from diffloom_raster import ImageLayout
 from diffloom_raster.records import Cameras, Corners, Lights, Texels
 
@@ -131,7 +131,7 @@ def _plan(height: int, width: int, image: Tensor, settings: Settings) -> DibrPla
     arena = Arena.of(image)
     start = torch.arange(batch + 1, dtype=torch.int32, device=image.device) * faces
     layout = ImageLayout(
-        arena, separate_corners(batch * faces, str(image.device)), batch, 3 * faces, True, array_of(start),
+        arena, separate_corners(batch * faces, str(image.device)), batch, 3 * faces, True, as_array(start),
         arena.ints(0), height, width, unit_plane=settings.kaolin,
     )  # fmt: skip
     return find_plan(layout, settings)
@@ -157,7 +157,7 @@ def _draw(
         check_shape("valid faces", valid, (image.shape[0], image.shape[1]))
     plan = _plan(height, width, image, settings)
     # Kaolin lets invalid faces take part in the mask; otherwise they are nowhere.
-    flags = plan.arena.flags(0) if valid is None else array_of(valid.reshape(-1))
+    flags = plan.arena.flags(0) if valid is None else as_array(valid.reshape(-1))
     planes, index = Rasterise.apply(plan, flags, points, features.reshape(-1, features.shape[-1]))  # type: ignore[no-untyped-call]
     return planes, torch.where(index >= 0, index % max(int(image.shape[1]), 1), -1).long()
 
@@ -165,14 +165,14 @@ def _draw(
 @functools.lru_cache(maxsize=8)
 def separate_corners(triangles: int, device: str) -> Corners:
     """Triangles that share no points: 0 1 2, 3 4 5, ..."""
-    count = array_of(torch.arange(3 * triangles + 1, dtype=torch.int32, device=device))
+    count = as_array(torch.arange(3 * triangles + 1, dtype=torch.int32, device=device))
     return Corners(count[:-1].reshape(-1, 3), count, count[:-1])
 
 
 def given_points(points: Tensor, valid: Any, arena: Arena) -> DibrSource:
     """Points that are in place already."""
     none, two = arena.floats(0, 3), arena.floats(2)
-    return DibrSource(0, Cameras(arena.floats(0, 3, 3), none, two, two), none, array_of(points), valid)
+    return DibrSource(0, Cameras(arena.floats(0, 3, 3), none, two, two), none, as_array(points), valid)
 
 
 def unshaded(arena: Arena) -> DibrSurfacing:
@@ -191,7 +191,7 @@ class Rasterise(torch.autograd.Function):
     def forward(ctx: Any, plan: DibrPlan, valid: Any, points: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
         source, arena = given_points(points, valid, plan.arena), plan.arena
         drawn = rasterise(plan, source)
-        carried = features_of(arena.floats(int(points.shape[0]), 0), array_of(features), plan.layout.corners)
+        carried = features_of(arena.floats(int(points.shape[0]), 0), as_array(features), plan.layout.corners)
         shaded, planes = shade(plan, source, drawn, carried, unshaded(arena), (), None)
         ctx.plan, ctx.source, ctx.drawn, ctx.shaded = plan, source, drawn, shaded
         ctx.save_for_backward(points, features)
@@ -220,7 +220,7 @@ class SoftMask(torch.autograd.Function):
     def forward(ctx: Any, plan: DibrPlan, points: Tensor, covered: Tensor) -> Tensor:
         layout, arena = plan.layout, plan.arena
         flags = arena.flags(*layout.padded, fill=False)
-        flags[:, : layout.height, : layout.width] = array_of(covered)
+        flags[:, : layout.height, : layout.width] = as_array(covered)
         ctx.plan, ctx.source = plan, given_points(points, arena.flags(0), arena)
         ctx.drawn = rasterise(plan, ctx.source, flags)
         ctx.save_for_backward(points)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffloom_kernels import Program, constant, device, launch, launch_runs, static, together
+from diffloom_kernels import Program, constant, device, independent, launch, launch_runs, static
 from diffloom_raster.kernels import (
     TILE,
     camera_adjoint,
@@ -111,7 +111,7 @@ def prepare(setup, source, triangles, frame, bins):
     launch(source.projects * screen.shape[0], project_point, viewport, source.cameras, source.world, screen)
     if static(setup.rules.kaolin):
         launch(source.projects * screen.shape[0], to_plane, grid, screen)
-    with together:
+    with independent:
         if static(setup.rules.kaolin):
             launch(n, kaolin_set_up, grid, viewport.near, screen, mesh, reach, triangles)
         else:
@@ -128,20 +128,20 @@ def rasterise(fresh, soft, setup, screen, valid, triangles, tally, lists, scratc
     if static(setup.rules.kaolin):
         launch(fresh * tiles, kaolin_cover, grid, mesh, lists, inner, screen, valid, setup.rules.guard,
                scratch.nearest, coverage)
-        with together:
+        with independent:
             launch(soft * tiles, kaolin_soften, grid, mesh, lists, screen, coverage.face_index, falloff,
                    setup.rules.guard.multiplier, mask.miss, scratch.last)
             launch(n, count_pixels, setup.length, grid, inner, edges, coverage, counts)
     else:
         launch_runs(fresh * tiles * TILE, cover, grid, lists, inner, edges, scratch.nearest, scratch.which)
         launch(fresh * tiles, write_face_index, grid, lists, scratch.which, coverage)
-        with together:
+        with independent:
             launch_runs(soft * tiles * TILE, soften, grid, lists, coverage.open, triangles.box, triangles.sides,
                         mesh.sibling, scratch.which, falloff, mask)
             launch(n, count_pixels, setup.length, grid, inner, edges, coverage, counts)
         launch_runs(soft * tiles * TILE, choose_nearest, grid, lists, coverage.open, triangles.box, triangles.sides,
                     mesh.sibling, falloff, scratch.near, mask)
-    with together:
+    with independent:
         launch(1, running_sum, counts.first)
         launch(1, running_sum, counts.chunk)
 
@@ -156,7 +156,7 @@ def shade(setup, screen, inner, edges, face_index, pixels, features, values, sur
     launch(min(surfacing.material.shape[0], 1) * n, name_materials, pixels.counts.first, surfacing.face_material,
            surfacing.material)
     launch_runs(surfacing.shades * rgb.shape[1], shade_pixels, surfacing, values.value, rgb)
-    with together:
+    with independent:
         launch(chunks, put, planes.channels, planes.channels + planes.soft, setup.length, pixels, rgb, planes.colour)
         launch(planes.deep * chunks, put, 1, 1, setup.length, pixels, values.depth, planes.depth)
         launch(face_index.shape[0] * face_index.shape[1], lay_ground, face_index, miss, planes)
@@ -165,7 +165,7 @@ def shade(setup, screen, inner, edges, face_index, pixels, features, values, sur
 def pixels_adjoint(setup, wants, source, pixels, features, values, surfacing, adj_planes, adjoint, slots):
     """From planes and depths to the slots of chunks. adj_planes: records.PlanesAdjoint."""
     mesh, length, chunks = setup.frames.mesh, setup.length, pixels.owner.shape[0]
-    with together:
+    with independent:
         launch(wants.features * chunks, put_adjoint, wants.channels, adj_planes.stride, length, pixels,
                adj_planes.colour, adjoint.rgb)
         launch(wants.deep * chunks, put_adjoint, 1, 1, length, pixels, adj_planes.depth, adjoint.depth)
@@ -178,7 +178,7 @@ def mask_adjoint(setup, wants, screen, drawn, adj_planes, slots):
     """From the mask to the slots of entries. drawn: records.Drawn."""
     grid, mesh, lists, mask, falloff = setup.frames.grid, setup.frames.mesh, drawn.lists, drawn.mask, setup.falloff
     open_tile = drawn.open
-    with together:
+    with independent:
         launch(min(wants.stripes, 1) * open_tile.shape[0], miss_adjoint, grid, open_tile, mask.miss, adj_planes.colour,
                slots.adj_log_miss)
         launch(slots.mask.shape[0] // max(wants.stripes, 1), record_touching, wants.stripes, lists, open_tile,
@@ -203,7 +203,7 @@ def draw_adjoint(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots
     n = found.corners.shape[0]
     launch(n, gather_triangle, wants, drawn.box, drawn.cells, drawn.near_open, drawn.mask.touched, chunk,
            slots, found.corners)
-    with together:
+    with independent:
         launch(found.screen.shape[0], gather_features, wants.features, frames.mesh, corners, chunk, slots.point, found)
         launch(features.rows, gather_own, wants.features, n, features.width, features.stride, own_corners, chunk,
                slots.own, found.own)
@@ -217,7 +217,7 @@ def draw_adjoint(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots
 
 def sum_lights(frames, frame_start, first, table, adj_eye, totals, eye_totals):
     """Totals of the table's columns, and of what each frame's pixels pass to the eye."""
-    with together:
+    with independent:
         launch(table.shape[1], sum_column, table, totals)
         launch(frames, sum_eye, frame_start, first, adj_eye, eye_totals)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal
 
-from diffloom_kernels import Noted, recording
+from diffloom_kernels import RecordedCalls, record_calls
 from diffloom_raster import make_sample_scene
 
 from .pipeline_kernels import PROGRAMS
@@ -17,11 +17,11 @@ def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
         args[1].screen.fill(1.0)  # in front of the near plane
 
 
-def recorded_arguments(dtype: Any, compat: Literal["kaolin"] | None = None) -> Noted:
+def recorded_arguments(dtype: Any, compat: Literal["kaolin"] | None = None) -> RecordedCalls:
     """Return the arguments by pipeline, in float32 or float64, by our rules or Kaolin's."""
     surface, camera, lights = make_sample_scene(dtype)
     renderer = DibrRenderer(compat=compat, target="cuda")
-    with recording(PROGRAMS[compat is not None], _answer) as noted:
+    with record_calls(PROGRAMS[compat is not None], _answer) as noted:
         made = renderer.render(surface, camera, lights, ("rgba", "depth"))
         assert made.rgba is not None
         assert made.depth is not None

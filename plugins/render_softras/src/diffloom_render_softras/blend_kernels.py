@@ -12,7 +12,7 @@ the cotangent of a texture into copies of it, each copy filled in a fixed order.
 
 from __future__ import annotations
 
-from diffloom_kernels import add3, anyl, device, had3, maximum, minimum, mul3, where
+from diffloom_kernels import add3, any_lane, device, had3, maximum, minimum, mul3, where
 from diffloom_raster.kernels import (
     TILE,
     expv,
@@ -77,12 +77,14 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
     far, mass = heavy * fade.far, heavy
     for k in range(lists.start[tile], lists.start[tile + 1]):
         t = lists.triangle[k]
-        if is_outside_box(t, row, column, last, box) or not anyl((start - outline[t, NEAREST]) * fade.sharp > fade.cut):
+        if is_outside_box(t, row, column, last, box) or not any_lane(
+            (start - outline[t, NEAREST]) * fade.sharp > fade.cut
+        ):
             continue
         p, q, z, seen = fragment(t, frame, row, here, x, y, wants.limited, mesh, outline, blur, fragments.limit)
         behind = (start - z) * fade.sharp
         seen = seen & (behind > fade.cut)
-        if anyl(seen):
+        if any_lane(seen):
             w = where(seen, p * expv(behind), zero)
             mass = mass + w
             far = far + w * z
@@ -195,20 +197,20 @@ def blend_adjoint(
     value_at, point_at = value_rows(t, frame, triangles.swapped, surfacing), point_rows(t, triangles.swapped, mesh)
     for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
         g, ga, gd = load_cotangents(frame, row, here, adjoint.planes, adjoint.depth)
-        if not anyl((g[0] != zero) | (g[1] != zero) | (g[2] != zero) | (ga != zero) | (gd != zero)):
+        if not any_lane((g[0] != zero) | (g[1] != zero) | (g[2] != zero) | (ga != zero) | (gd != zero)):
             continue
         y = grid.rows[row]
         a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
         q, scale, z = weights(outline, t, a, b, c)
         if wants.limited:
             near = near & within(z, limit.depth[frame, row, here])
-        if not anyl(near):
+        if not any_lane(near):
             continue
         p = one / (one + expv(where(inside, -d, d) * blur.sharpness))
         adj_d = -p * ga * coverage.clear[frame, row, here] * blur.sharpness
         start = reference_depth(coverage.nearest[frame, row, here], fade, outline)
         weighs = near & ((start - z) * fade.sharp > fade.cut)
-        if anyl(weighs):
+        if any_lane(weighs):
             colour, by_u, by_v = own_colour(q, value_at, frame, surfacing)
             fall = where(weighs, expv((start - z) * fade.sharp), zero)
             adj_own, adj_q, lit = mul3(g, p * fall / images.weight[frame, row, here]), (o, o, o), colour
@@ -276,7 +278,7 @@ def texture_adjoint(
             )
             behind = (reference_depth(coverage.nearest[frame, row, here], fade, outline) - z) * fade.sharp
             weighs = weighs & (behind > fade.cut)
-            if anyl(weighs):
+            if any_lane(weighs):
                 colour, depth, share = load_saved(frame, row, here, images)
                 part = where(weighs, p * expv(behind) * share, R(0.0))
                 factor = lit_factor(t, q, point_at, frame, lighting)

@@ -11,7 +11,7 @@ neither rounding nor their order decides which of them is seen.
 
 from __future__ import annotations
 
-from diffloom_kernels import anyl, device, maximum, minimum, where
+from diffloom_kernels import any_lane, device, maximum, minimum, where
 from diffloom_raster.kernels import (
     TILE,
     alll,
@@ -51,7 +51,7 @@ def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
     most = blur.most
     R = outline.dtype.type
     tile, frame, row, here = locate_pixels(e, lists, grid)
-    if limited and not anyl(limit.depth[frame, row, here] < R(NOTHING)):
+    if limited and not any_lane(limit.depth[frame, row, here] < R(NOTHING)):
         return
     x, y = grid.columns[here], grid.rows[row]
     column, last = first_index(here), first_index(here) + run_width(e) - 1
@@ -65,7 +65,7 @@ def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
         if is_outside_box(t, row, column, last, box):
             continue
         a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
-        if anyl(near):
+        if any_lane(near):
             if depths:
                 q, scale, z = weights(outline, t, a, b, c)
                 face = R(t - mesh.frame_start[frame])
@@ -104,12 +104,12 @@ def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slo
     ax, ay, bx, by, cx, cy = none, none, none, none, none, none
     for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
         weight = adj_alpha[frame, row, here] * clear[frame, row, here]
-        if anyl(weight != zero):
+        if any_lane(weight != zero):
             a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, grid.rows[row], blur)
             if limited:
                 q, scale, z = weights(outline, t, a, b, c)
                 near = near & within(z, limit.depth[frame, row, here])
-            if anyl(near):
+            if any_lane(near):
                 p = one / (one + expv(where(inside, -d, d) * blur.sharpness))
                 force = where(near, two * p * weight * blur.sharpness, zero)
                 g = distance_adjoint(a, b, c, second, third, where(inside, -force, force))
@@ -180,7 +180,7 @@ def limit_depths(e, grid, fragments, blur, hits, depths):
     begin, end = lists.start[tile], lists.start[tile + 1]
     for row in range(top, top + TILE):
         crowded = hits[frame, row, here] > R(most)
-        if anyl(crowded):
+        if any_lane(crowded):
             deepest = note_depths(
                 row, first_index(here), own, here, begin, end, grid, outline, box, lists, blur, depths
             )
@@ -203,7 +203,7 @@ def hard_index(e, grid, mesh, triangles, lists, index):
             continue
         a, b, c = edges(outline, t, x, y)
         inside = is_inside(a, b, c, outline)
-        if anyl(inside):
+        if any_lane(inside):
             q, scale, z = weights(outline, t, a, b, c)
             closer = inside & (z < least)
             least, face = where(closer, z, least), where(closer, R(t - mesh.frame_start[frame]), face)

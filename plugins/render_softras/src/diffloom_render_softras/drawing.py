@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from diffloom_kernels import Bound, array_of, num_threads
+from diffloom_kernels import BoundRecord, as_array, num_threads
 from diffloom_raster import BehindNearError, ImageLayout, split_camera_cotangents
 from diffloom_raster.kernels import TILE
 from diffloom_raster.records import Bins, Cameras, EntryCells, TileLists
@@ -56,7 +56,7 @@ class SoftPlan:
     """setup: what kernels are told besides arrays that depend on the scene. most: faces that count, 0 for all."""
 
     layout: ImageLayout
-    setup: Bound
+    setup: BoundRecord
     far: float
     most: int
 
@@ -83,7 +83,7 @@ def _make_plan(layout: ImageLayout, soft: Softness, far: float) -> SoftPlan:
     cut = math.log(epsilon / 8.0) + min(-soft.sharpness * soft.reach**2, 0.0) - math.log(2.0)
     blur = Blur(soft.sharpness, soft.reach**2, soft.most, 4.0 / epsilon)
     fade = Fade(1.0 / (soft.gamma * span), cut, far, span, soft.gamma)
-    return SoftPlan(layout, Bound(SoftSetup(layout.bound.record, rules, blur, fade)), far, soft.most)
+    return SoftPlan(layout, BoundRecord(SoftSetup(layout.bound.record, rules, blur, fade)), far, soft.most)
 
 
 _kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
@@ -166,7 +166,7 @@ class SoftDrawing:
 def prepare(plan: SoftPlan, points: Tensor, camera: tuple[Tensor, ...]) -> SoftDrawing:
     """Project, set up and count; raises BehindNearError."""
     layout, arena, n = plan.layout, plan.layout.arena, plan.layout.triangles
-    source = SoftSource(Cameras(*map(array_of, camera)), array_of(points).reshape(-1, 3))
+    source = SoftSource(Cameras(*map(as_array, camera)), as_array(points).reshape(-1, 3))
     screen: Any = arena.floats(*source.points.shape)
     triangles = SoftTriangles(arena.floats(n, OUTLINE), arena.ints(n, 4), arena.floats(n, 9), arena.flags(n))
     bins = layout.bins()

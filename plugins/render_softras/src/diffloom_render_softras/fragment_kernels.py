@@ -9,7 +9,7 @@ either.
 
 from __future__ import annotations
 
-from diffloom_kernels import absolute, clamp, device, maximum, minimum, notl, where
+from diffloom_kernels import absolute, clamp, device, maximum, minimum, not_lanes, where
 from diffloom_raster.kernels import corner_rows, pixel_range, set_plane
 
 #: Columns of a triangle's outline: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
@@ -142,7 +142,7 @@ def weights(outline, t, a, b, c):
     t1 = maximum(c[1], zero) * outline[t, INVERSE + 1]
     t2 = maximum(a[1], zero) * outline[t, INVERSE + 2]
     # The E_i of a sliver may all be rounded to nothing: then its corners weigh the same.
-    thin = notl(t0 + t1 + t2 > R(THINNEST))
+    thin = not_lanes(t0 + t1 + t2 > R(THINNEST))
     t0 = where(thin, outline[t, INVERSE], t0)
     t1 = where(thin, outline[t, INVERSE + 1], t1)
     t2 = where(thin, outline[t, INVERSE + 2], t2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from diffloom_kernels import Noted, recording
+from diffloom_kernels import RecordedCalls, record_calls
 from diffloom_raster import make_sample_scene
 
 from .pipeline_kernels import program
@@ -20,11 +20,11 @@ def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
         args[-1].hits.fill(9.0)  # more fragments than count, so that the limits are looked for as well
 
 
-def recorded_arguments(dtype: Any) -> Noted:
+def recorded_arguments(dtype: Any) -> RecordedCalls:
     """Return the arguments by pipeline, in float32 or float64."""
     surface, camera, lights = make_sample_scene(dtype)
     renderer = SoftRasRenderer(faces_per_pixel=1, target="cuda")
-    with recording(program, _answer) as noted:
+    with record_calls(program, _answer) as noted:
         for outputs in (("silhouette",), ("rgba", "depth"), ("face_index",)):
             made = renderer.render(surface, camera, lights, outputs)
             shown = [p.sum() for p in (made.rgba, made.silhouette, made.depth) if p is not None]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom_kernels import array_of, kept_numbers
+from diffloom_kernels import as_array, cache_numbers
 from diffloom_raster import SceneStyle, SceneTensors, count_light_columns, count_texture_copies, split_light_cotangents
 from diffloom_raster.kernels import EYE
 
@@ -88,11 +88,11 @@ class Blend(torch.autograd.Function):
 def _shading(style: SoftStyle, drawing: SoftDrawing, given: SceneTensors) -> SoftShading:
     """The tensors as kernels take them."""
     made, scene = style.scene.appearance, style.scene
-    texels, values = given.texels(made), array_of(given.values)
+    texels, values = given.texels(made), as_array(given.values)
     surfacing = SoftSurfacing(int(made.textured), texels, made.corners.faces, made.stride, values)
-    points, eye, normals = drawing.source.points, drawing.source.cameras.eye, array_of(given.normals).reshape(-1, 3)
+    points, eye, normals = drawing.source.points, drawing.source.cameras.eye, as_array(given.normals).reshape(-1, 3)
     lighting = Lighting(scene.shading, points, normals, eye, scene.material, given.lights(scene.kinds))
-    return SoftShading(surfacing, lighting, kept_numbers(drawing.plan.layout.arena, style.background))
+    return SoftShading(surfacing, lighting, cache_numbers(drawing.plan.layout.arena, style.background))
 
 
 def _background_images(plan: SoftPlan, style: SoftStyle) -> Images:

@@ -22,7 +22,7 @@ from diffloom import batch_surface, simulate
 from diffloom.interfaces import BatchError, InputError, NoGradient, SimulationError
 from diffloom.validation import check_choice
 from diffloom_experiments import Loaded, build_renderer, build_scene, build_truth, load_data, load_file
-from diffloom_experiments.run_folder import versions
+from diffloom_experiments.run_folder import collect_versions
 from diffloom_fitting.files import explained, write_bytes, write_text
 from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, draw_batch, join_scenes, sample_times
 from diffloom_fitting.targets import list_video_times
@@ -293,7 +293,9 @@ def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> 
 
 def _libraries() -> dict[str, Any]:
     """Versions of what makes the numbers; they do not depend on the machine."""
-    return {name: number for name, number in versions().items() if name not in ("processor", "system", "threads")}
+    return {
+        name: number for name, number in collect_versions().items() if name not in ("processor", "system", "threads")
+    }
 
 
 def _name(number: int) -> str:

@@ -91,11 +91,13 @@ class Case:
 def locate_case(case: Case, store: str) -> tuple[Path, Loaded]:
     """Where a case's outcome is kept, under a name made of all that it depends on; and its file."""
     from diffloom_experiments.kinds import load_any
-    from diffloom_experiments.run_folder import versions
+    from diffloom_experiments.run_folder import collect_versions
 
     loaded = load_any(case.file, settings=case.settings, changes=case.changes(), quick=case.quick)
     other = [] if case.baseline is None else [case.baseline, case.budget]
-    digest = hashlib.sha256(json.dumps([loaded.raw, versions(), *other], sort_keys=True).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps([loaded.raw, collect_versions(), *other], sort_keys=True).encode()).hexdigest()[
+        :16
+    ]
     return Path(store) / f"seed{case.seed}-{digest}.json", loaded
 
 

@@ -16,7 +16,7 @@ from diffloom.plugins import Entry, PluginError, installed_registry
 from diffloom_experiments.kinds import experiment_kinds
 
 if TYPE_CHECKING:
-    from diffloom_experiments.keys import Key
+    from diffloom_experiments.keys import FileKey
 
 WIDTH = 100
 
@@ -284,7 +284,7 @@ def _key_pages(name: str) -> list[Page]:
     return list(pages.values())
 
 
-def _key_page(key: Key, noun: str) -> Page:
+def _key_page(key: FileKey, noun: str) -> Page:
     default = "none: it must be given" if key.default is None else key.default or "empty"
     rows = [("give", key.kind), ("default", default)]
     if key.keys and key.keys != ("name",):

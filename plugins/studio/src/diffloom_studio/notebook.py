@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from diffloom.notebook import format_tensor, html_table
+from diffloom.notebook import format_html_table, format_tensor
 from diffloom_fitting.numbers import format_unit
 from diffloom_studio.report.media import frame_rate, write_video
 from diffloom_studio.report.page_data import embedded
@@ -38,7 +38,7 @@ def target_html(target: Target) -> str:
     if target.source:
         rows.append(("source", Path(target.source).name))
     rows += [(f"true {name}", format_tensor(value)) for name, value in target.truth.items()]
-    return html_table(("target", ""), rows) + _video(target)
+    return format_html_table(("target", ""), rows) + _video(target)
 
 
 def targets_html(views: Mapping[str, Target]) -> str:
@@ -77,7 +77,7 @@ def scene_html(scene: Scene) -> str:
     specs = {spec.name: spec for spec in scene.model.specs}
     units = {name: format_unit(spec.unit) for name, spec in specs.items()}
     known = [(name, format_tensor(value), units[name], specs[name].doc) for name, value in scene.params.items()]
-    return html_table(("scene", ""), rows) + html_table(("parameter", "value", "unit", "meaning"), known)
+    return format_html_table(("scene", ""), rows) + format_html_table(("parameter", "value", "unit", "meaning"), known)
 
 
 def result_html(result: Result) -> str:
@@ -87,7 +87,7 @@ def result_html(result: Result) -> str:
     from diffloom_studio.report.page_data import rows
 
     found = [{name: ", ".join(lines) for name, lines in row.items()} for row in rows(result)]
-    table = html_table(list(found[0]), [list(row.values()) for row in found]) if found else ""
+    table = format_html_table(list(found[0]), [list(row.values()) for row in found]) if found else ""
     badge = ""
     if result.uncertainty != "not asked for":
         level = result.verdict.level

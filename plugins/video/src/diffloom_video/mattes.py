@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 
 Plane = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -186,7 +186,7 @@ def make_cleaning(given: Cleaning | Mapping[str, Any]) -> Cleaning:
     known = [f.name for f in fields(Cleaning)]
     for key in given:
         if key not in known:
-            raise InputError(f"cleaning: it has no {key!r}{nearest(key, known)} It has: {', '.join(known)}")
+            raise InputError(f"cleaning: it has no {key!r}{suggest_name(key, known)} It has: {', '.join(known)}")
     return Cleaning(**given)
 
 

@@ -27,7 +27,7 @@ def run(program: Program, pipeline: str, args: tuple[Any, ...]) -> Any:
     cuda = cuda_module()
     simulated = bool(numba.config.ENABLE_CUDASIM)
     names = program.parameters(pipeline, len(args))
-    loose = tuple(arg.record if type(arg) is arguments.Bound else arg for arg in args)
+    loose = tuple(arg.record if type(arg) is arguments.BoundRecord else arg for arg in args)
     if not simulated:
         for name, value in zip(names, loose, strict=True):
             _check_on_gpu(program.name, name, value)

@@ -33,7 +33,7 @@ from ..compile.arguments import structured, with_real_scalars
 from ..compile.program import REGISTERED, Program
 from . import cuda, ptx
 from .cuda_compilers import chosen, installed
-from .cuda_findings import Finding, Stopwatch, keep_findings, read_findings, table
+from .cuda_findings import KernelFinding, Stopwatch, keep_findings, read_findings, table
 
 CAPABILITIES = ((8, 0), (9, 0))
 NOTHING = ptx.Usage(0, 0, 0)
@@ -66,7 +66,7 @@ def check(
     dtypes: tuple[type, ...] = (np.float32, np.float64),
     capabilities: tuple[tuple[int, int], ...] = CAPABILITIES,
     keep: bool = False,
-) -> Iterator[Finding]:
+) -> Iterator[KernelFinding]:
     """Compile every kernel of the programs for every float type and architecture.
 
     PTX is made for the oldest architecture, which all later ones take, and assembled for each. keep: take what an
@@ -76,7 +76,7 @@ def check(
         for dtype in dtypes:
             for name, kernel, args in kernels_of(program, dtype):
                 known = program.spills.get(re.sub(r"^.*\.\d+_|_\d+$", "", name))
-                finding = partial(Finding, program.name, name, dtype.__name__, known=known)
+                finding = partial(KernelFinding, program.name, name, dtype.__name__, known=known)
                 path = _kept_in(kernel, args, capabilities)
                 found = read_findings(path, finding) if keep else []
                 if not found:
@@ -98,8 +98,8 @@ def _kept_in(kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, 
 
 
 def _compiled(
-    finding: Callable[..., Finding], kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]
-) -> list[Finding]:
+    finding: Callable[..., KernelFinding], kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]
+) -> list[KernelFinding]:
     """Findings of one kernel; that it is refused is one, not the end of the check."""
     watch = Stopwatch()
     try:

@@ -17,7 +17,7 @@ A_LITTLE = 128
 
 
 @dataclass(frozen=True)
-class Finding:
+class KernelFinding:
     """One kernel, compiled for one float type and architecture.
 
     known: why it may spill a little. seconds: processor time it took, that of PTX with the first.
@@ -66,7 +66,7 @@ class Stopwatch:
         return self._read - before
 
 
-def read_findings(path: Path, finding: Callable[..., Finding]) -> list[Finding]:
+def read_findings(path: Path, finding: Callable[..., KernelFinding]) -> list[KernelFinding]:
     """What an earlier check found of a kernel; nothing where there was none or its file is damaged."""
     try:
         rows = json.loads(path.read_text())
@@ -75,15 +75,15 @@ def read_findings(path: Path, finding: Callable[..., Finding]) -> list[Finding]:
         return []
 
 
-def keep_findings(path: Path, found: list[Finding]) -> None:
+def keep_findings(path: Path, found: list[KernelFinding]) -> None:
     """Write what was found of a kernel for ``read_findings``."""
     rows = [(each.capability, astuple(each.usage), each.doubles, each.seconds) for each in found]
     write_file(path, json.dumps(rows).encode())
 
 
-def table(findings: Iterable[Finding]) -> list[str]:
+def table(findings: Iterable[KernelFinding]) -> list[str]:
     """Lines of a table: a row for each program and float type, and one for each float type in all."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
+    groups: dict[tuple[str, str], list[KernelFinding]] = {}
     for finding in findings:
         groups.setdefault((finding.dtype, finding.program), []).append(finding)
     lines = [f"{'program':48s} {'type':8s} compiled refused spill float64 seconds"]
@@ -95,7 +95,7 @@ def table(findings: Iterable[Finding]) -> list[str]:
     return lines
 
 
-def _row(name: str, dtype: str, found: list[Finding]) -> str:
+def _row(name: str, dtype: str, found: list[KernelFinding]) -> str:
     counts: list[Any] = [len(found)]
     counts += [sum(finding.refused is not None for finding in found)]
     counts += [sum(finding.usage.spill_bytes > 0 for finding in found)]

@@ -27,7 +27,7 @@ class OnGpu(Exception):  # noqa: N818  not an error: it turns a run towards the 
     """An argument is in GPU memory."""
 
 
-class Bound:
+class BoundRecord:
     """A record whose arrays stay the same from run to run: looked at once, and then passed for nothing.
 
     Whoever binds arrays must not move them; their contents may change. like: an array whose type floats take, where the
@@ -69,10 +69,10 @@ def inspected(args: Sequence[Any]) -> tuple[list[Any], Key]:
     """Arguments as compiled code takes them, and what that code depends on."""
     arrays: Arrays = []
     statics: list[Any] = []
-    loose = as_host([None if type(value) is Bound else value for value in args], arrays, statics)
+    loose = as_host([None if type(value) is BoundRecord else value for value in args], arrays, statics)
     host: list[Any] = list(loose)
     for k, value in enumerate(args):
-        if type(value) is Bound:
+        if type(value) is BoundRecord:
             host[k] = value.host
             statics.append(value.key)
     return host, (_argument_key(loose), *_columns(arrays), *statics)
@@ -145,7 +145,7 @@ def _columns(arrays: Arrays) -> list[int]:
 
 def structured(value: Any) -> Any:
     """A value with arrays of numpy's in place of tensors, records as they are."""
-    if type(value) is Bound:
+    if type(value) is BoundRecord:
         return value.record
     if isinstance(value, tuple):
         return rebuilt(value, [structured(entry) for entry in value])

@@ -41,7 +41,7 @@ _kept = 0.0
 _frozen = False
 
 
-def compiled_within_bounds(compiled: Callable[[], Made], stored: Path) -> Made:
+def compile_in_child_if_large(compiled: Callable[[], Made], stored: Path) -> Made:
     """What ``compiled()`` gives, which reads ``stored`` or else compiles and writes it: in a child, if this process
     has grown by enough."""
     global _kept
@@ -51,13 +51,13 @@ def compiled_within_bounds(compiled: Callable[[], Made], stored: Path) -> Made:
         with compiling(), counted(), _few_collections():
             _in_child(compiled)
         return compiled()
-    before = resident()
+    before = measure_resident_memory()
     with _few_collections():
         made = compiled()
         if _kept > FEW and gc.isenabled():
             gc.collect()
-            give_back()
-    _kept += max(resident() - before, 0.0)
+            release_memory()
+    _kept += max(measure_resident_memory() - before, 0.0)
     return made
 
 
@@ -93,7 +93,7 @@ def _may_fork() -> bool:
     return possible and sys.gettrace() is None
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Return memory that was freed to the system, as far as the C library can: by itself the GNU one keeps what lies
     below something that is still used, after an hour of tests as much as is used."""
     if sys.platform == "linux":
@@ -101,7 +101,7 @@ def give_back() -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
-def resident() -> float:
+def measure_resident_memory() -> float:
     """Memory of this process [MB]; 0 where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])

@@ -23,7 +23,7 @@ from ..backends.thread_team import TEAM_OF_ONE, run_team
 from ..rowtypes import type_of
 from . import arguments
 from .fingerprint import environment, fingerprint
-from .memory_bound import compiled_within_bounds
+from .memory_bound import compile_in_child_if_large
 from .specialise import specialise
 from .write import generate
 
@@ -133,7 +133,7 @@ class Program:
             path = Path(str(module.__file__)).with_suffix(".code")
             # What is made unpacks its arguments as these types without looking: it is called with such alone.
             made = partial(compiler.compile_entry, getattr(module, pipeline), (*TEAM_KINDS, *kinds), path, title)
-            return compiled_within_bounds(made, path), real, floats
+            return compile_in_child_if_large(made, path), real, floats
 
     def assembly(self, pipeline: str, *args: Any) -> str:
         """Machine code of a pipeline for arguments of these types, as text: compiled anew, for inspection."""
@@ -207,13 +207,15 @@ def _choose(work: float | None, passes: int = 1) -> str:
 
 
 #: Arguments of pipelines by name.
-Noted = dict[str, tuple[Any, ...]]
+RecordedCalls = dict[str, tuple[Any, ...]]
 
 
 @contextmanager
-def recording(program: Program, answer: Callable[[str, tuple[Any, ...]], None] | None = None) -> Iterator[Noted]:
+def record_calls(
+    program: Program, answer: Callable[[str, tuple[Any, ...]], None] | None = None
+) -> Iterator[RecordedCalls]:
     """Note the arguments of every pipeline that would be run; ``answer`` may fill in what the caller goes on with."""
-    noted: Noted = {}
+    noted: RecordedCalls = {}
 
     def run(pipeline: str, *args: Any, **_: Any) -> None:
         noted[pipeline] = args

@@ -115,11 +115,11 @@ def local_paths(expressions: list[ast.expr], outer: set[str]) -> dict[str, ast.e
 
 
 def launches_in(node: ast.stmt) -> list[Launch] | None:
-    """The launches a statement stands for: one, or those of a ``with together`` block; None for other statements."""
-    if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr).rpartition(".")[2] == "together":
+    """The launches a statement stands for: one, or those of a ``with independent`` block; None for other statements."""
+    if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr).rpartition(".")[2] == "independent":
         inner = [launches_in(child) for child in node.body]
         if any(found is None or len(found) != 1 for found in inner):
-            raise TypeError(f"line {node.lineno}: `with together` may hold only launches")
+            raise TypeError(f"line {node.lineno}: `with independent` may hold only launches")
         return [found[0] for found in inner if found]
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
         return None

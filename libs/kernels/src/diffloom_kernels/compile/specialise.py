@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-from ..language import together
+from ..language import independent
 from .expressions import Expressions
 from .prune import Uses
 from .read import Renamed, Source, copied, tree_of
@@ -133,15 +133,15 @@ class _Statements:
         return [ast.If(test, body or [ast.Pass()], orelse)]
 
     def _with(self, node: ast.With) -> list[ast.stmt]:
-        if self.known.of(node.items[0].context_expr) is not together:
+        if self.known.of(node.items[0].context_expr) is not independent:
             user = self.known.function.__name__
-            raise TypeError(f"{user}, line {node.lineno}: only `with together:` may be used here")
+            raise TypeError(f"{user}, line {node.lineno}: only `with independent:` may be used here")
         made = self.block(node.body)
         aliases = [s for s in made if getattr(s, "of_unrolling", False)]
         rest = [s for s in made if not getattr(s, "of_unrolling", False)]
         if not rest:
             return aliases
-        return [*aliases, ast.With([ast.withitem(ast.Name("together", ast.Load()))], rest, lineno=node.lineno)]
+        return [*aliases, ast.With([ast.withitem(ast.Name("independent", ast.Load()))], rest, lineno=node.lineno)]
 
     def _assign(self, node: ast.Assign) -> list[ast.stmt]:
         known = self.known.of(node.value)

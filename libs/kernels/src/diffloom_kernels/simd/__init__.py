@@ -6,7 +6,7 @@ run give float lanes, integer arrays give index lanes, comparisons give masks. T
 
 from __future__ import annotations
 
-from . import arithmetic, arrays, functions, places, rows  # noqa: F401  known to numba once they are imported
+from . import arithmetic, arrays, functions, rows, scene_nodes  # noqa: F401  known to numba once they are imported
 from .runs import LANE_BYTES, element_at, lane_count, run_at
 from .types import FloatLanes, IndexLanes, MaskLanes, Run, pack_indices, unpack
 

@@ -13,7 +13,7 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
 from ..language import BOUNDS
-from .types import FloatLanes, IndexLanes, MaskLanes, Place, Run, pack, pack_indices, unpack, unpack_indices
+from .types import FloatLanes, IndexLanes, MaskLanes, Run, SceneNode, pack, pack_indices, unpack, unpack_indices
 
 
 class IndexTuple(types.Type):
@@ -51,7 +51,7 @@ def _tuple_to_index(context, builder, fromty, toty, value):
 
 @lower_cast(Run, IndexTuple)
 @lower_cast(IndexLanes, IndexTuple)
-@lower_cast(Place, IndexTuple)
+@lower_cast(SceneNode, IndexTuple)
 def _single_to_index(context, builder, fromty, toty, value):
     return context.make_tuple(builder, types.Tuple(toty.kinds), [value])
 

@@ -147,11 +147,11 @@ def _some(typingctx, c):
     return types.boolean(c), codegen
 
 
-@overloaded(functions.anyl)
+@overloaded(functions.any_lane)
 def _lanes_anyl(c):
     return (lambda c: _some(c)) if isinstance(c, MaskLanes) else None
 
 
-@overloaded(functions.notl)
+@overloaded(functions.not_lanes)
 def _lanes_notl(c):
     return (lambda c: ~c) if isinstance(c, MaskLanes) else None

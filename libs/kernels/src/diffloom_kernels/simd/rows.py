@@ -185,8 +185,8 @@ def _ld3(a, i):
     return (lambda a, i: _load_vec3(a, i)) if _is_rows(a, i) else memory.ld3
 
 
-@overloaded(memory.strow3)
-def _strow3(a, i, v):
+@overloaded(memory.store_row3)
+def _store_row3(a, i, v):
     if not isinstance(i, Run):
         return None
-    return (lambda a, i, v: _store_vec3(a, i, v)) if _is_rows(a, i) and a.columns == 4 else memory.strow3
+    return (lambda a, i, v: _store_vec3(a, i, v)) if _is_rows(a, i) and a.columns == 4 else memory.store_row3

@@ -41,7 +41,7 @@ class Run(types.Type):
         super().__init__(name=f"run({count})")
 
 
-class Place(types.Type):
+class SceneNode(types.Type):
     """A node of a block of scenes, one scene a lane (see places.py)."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import InputError, ParamSpec
-from diffloom.transforms import concrete, needs_gradient
+from diffloom.transforms import needs_gradient, unwrap_values
 from diffloom_mechanics.contact.law import DEFAULT_LAW, ContactLaw, resolve_contact_law
 from diffloom_mechanics.terms import NodeTerm
 
@@ -39,7 +39,7 @@ def make_contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[
 def normalise_normal(normal: Tensor) -> Tensor:
     """``normal`` (3,) or (n, 3) scaled to length 1, differentiable."""
     length = torch.linalg.vector_norm(normal, dim=-1, keepdim=True)
-    if bool((concrete(length) == 0).any()):
+    if bool((unwrap_values(length) == 0).any()):
         raise InputError("ground_normal: got a vector of length 0; expected a direction such as (0, 1, 0)")
     return torch.as_tensor(normal / length)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.transforms import untransformed
+from diffloom.transforms import suspend_transforms
 
 
 def rebound(dissipation: float, speed: float) -> float:
@@ -40,7 +40,7 @@ def dissipation(restitution: float, reference_speed: float) -> float:
     check_restitution(restitution)
     if not reference_speed > 0.0:
         raise InputError(f"reference_speed: got {reference_speed:g} m/s; expected a positive speed")
-    with untransformed():
+    with suspend_transforms():
         given = torch.tensor([restitution, reference_speed], dtype=torch.float64)
         return float(solve_dissipation(given[0], given[1]))
 

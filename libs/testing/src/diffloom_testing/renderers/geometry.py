@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from diffloom.interfaces import Surface, join
+from diffloom.interfaces import Surface, join_surfaces
 from diffloom_testing.renderers.images import claimed_outputs, draw, precision, require_output
 from diffloom_testing.results import check, require
 from diffloom_testing.scenes import SIZE, camera, front, gem, square
@@ -51,9 +51,9 @@ def hiding(subject: RendererSubject) -> None:
     require_output(subject, "rgba")
     dtype = precision(subject)
     near, far = square(2.0, 0.5, dtype), square(3.0, 0.9, dtype)
-    far = far.with_appearance(colours=torch.tensor([0.1, 0.2, 0.9], dtype=dtype))
+    far = far.replace_appearance(colours=torch.tensor([0.1, 0.2, 0.9], dtype=dtype))
     for both in ([near, far], [far, near]):
-        rgb = draw(subject, join(both), front(dtype))[0, SIZE[0] // 2, SIZE[1] // 2, :3].double()
+        rgb = draw(subject, join_surfaces(both), front(dtype))[0, SIZE[0] // 2, SIZE[1] // 2, :3].double()
         off = float((rgb - torch.tensor([0.8, 0.4, 0.2], dtype=torch.float64)).abs().max())
         require(off <= 0.1, f"the middle shows {rgb.tolist()}; expected the nearer square's (0.8, 0.4, 0.2)")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from diffloom.interfaces import FaceMaterials, Material, Surface, join
+from diffloom.interfaces import FaceMaterials, Material, Surface, join_surfaces
 from diffloom_testing.comparisons import require_refusal, require_same_bits
 from diffloom_testing.renderers.geometry import tolerance
 from diffloom_testing.renderers.images import draw, precision, require_output
@@ -44,7 +44,7 @@ def as_if_alone(subject: RendererSubject) -> str:
     parts, dtype = build_claimed_bodies(subject), precision(subject)
     if not subject.renderer.capabilities.materials:
         raise Skip("the renderer does not claim materials of faces")
-    together, most = draw(subject, join(parts), camera(dtype), "rgba", lamps(dtype)), 0.0
+    together, most = draw(subject, join_surfaces(parts), camera(dtype), "rgba", lamps(dtype)), 0.0
     apart = [draw(subject, part, camera(dtype), "rgba", lamps(dtype)) for part in parts]
     for k, alone in enumerate(apart):
         others = torch.stack([image[..., 3] for n, image in enumerate(apart) if n != k]).amax(dim=0)
@@ -76,7 +76,7 @@ def not_claimed(subject: RendererSubject) -> None:
     parts, dtype = build_claimed_bodies(subject), precision(subject)
     if subject.renderer.capabilities.materials:
         raise Skip("the renderer draws materials of faces")
-    require_refusal("several materials", lambda: draw(subject, join(parts), camera(dtype)), "Surface.material")
+    require_refusal("several materials", lambda: draw(subject, join_surfaces(parts), camera(dtype)), "Surface.material")
 
 
 CHECKS = (as_if_alone, one_for_all, not_claimed)

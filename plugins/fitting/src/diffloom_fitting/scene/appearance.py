@@ -54,13 +54,13 @@ class Appearance:
         if base is None and self.colour is not None:
             base = torch.tensor(self.colour, dtype=surface.vertices.dtype)
         if self.pattern == "uniform" and base is None:
-            return surface.with_appearance(
+            return surface.replace_appearance(
                 colours=surface.colours, colour_per=surface.colour_per, texture=surface.texture, material=material
             )
         if base is None:
             base = torch.ones(3, dtype=surface.vertices.dtype)
         colours = (base * _pattern(self.pattern, rest)).to(surface.vertices.device)
-        return surface.with_appearance(colours=colours, material=material)
+        return surface.replace_appearance(colours=colours, material=material)
 
 
 def _pattern(kind: str, rest: Tensor) -> Tensor:

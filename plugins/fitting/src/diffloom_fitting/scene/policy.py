@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from diffloom.interfaces import Control, InputError, Model, Params, State
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
@@ -92,7 +92,7 @@ def find_driven_shape(model: Model, drives: str) -> tuple[int, ...]:
     controls = {spec.name: spec for spec in model.specs if spec.per_step}
     if drives not in controls:
         raise InputError(
-            f"policy.drives: got {drives!r}{nearest(drives, controls) or ';'} this model's controls are: "
+            f"policy.drives: got {drives!r}{suggest_name(drives, controls) or ';'} this model's controls are: "
             f"{', '.join(controls) or 'none'}"
         )
     return controls[drives].full_shape(model.axes)

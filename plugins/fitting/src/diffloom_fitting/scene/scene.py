@@ -24,7 +24,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.checks import check_fields, check_known
 from diffloom_fitting.scene.device import check_device, moved
@@ -141,7 +141,7 @@ class Scene:
         """The scene as one of its cameras sees it."""
         if label not in self.viewpoints:
             raise InputError(
-                f"the scene has no view {label!r}{nearest(label, self.viewpoints) or ';'} it has: "
+                f"the scene has no view {label!r}{suggest_name(label, self.viewpoints) or ';'} it has: "
                 f"{', '.join(self.viewpoints) or 'one without a label'}"
             )
         if label not in self._views:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import Scene, list_seekable
 from diffloom_fitting.trust.linearised import Linearised
@@ -24,7 +24,7 @@ def check_assumed(assumed: Mapping[str, float], sought: Mapping[str, object], sc
     for name, deviation in assumed.items():
         if not can_be_sought(name, scene):
             raise InputError(
-                f"assumed.{name}: the scene has nothing called {name!r}{nearest(name, list_seekable(scene))}"
+                f"assumed.{name}: the scene has nothing called {name!r}{suggest_name(name, list_seekable(scene))}"
             )
         if name in sought:
             raise InputError(f"assumed.{name}: this is sought; what is known of it beforehand is a prior")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_fitting.quantities import quantity
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.scene.checks import list_camera_specs, list_seekable
@@ -270,7 +270,9 @@ def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Te
     """(unit, bounds, full shape, value in the scene) of anything that can be sought."""
     allowed = list_seekable(scene)
     if name not in allowed:
-        raise InputError(f"no unknown can be called {name!r}{nearest(name, allowed)} There are: {', '.join(allowed)}")
+        raise InputError(
+            f"no unknown can be called {name!r}{suggest_name(name, allowed)} There are: {', '.join(allowed)}"
+        )
     if name == "appearance.colour":
         colour = scene.appearance.colour
         return "", (0.0, 1.0), (3,), None if colour is None else torch.tensor(colour, dtype=scene.dtype)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_fitting.unknowns.layout import UnknownLayout
 
 
@@ -58,7 +58,7 @@ def make_tie(
     for name in (*(only or ()), *joined):
         if name not in names:
             raise InputError(
-                f"stage: no unknown is called {name!r}{nearest(name, names)} There are: {', '.join(names)}"
+                f"stage: no unknown is called {name!r}{suggest_name(name, names)} There are: {', '.join(names)}"
             )
     parts = []
     count = 0

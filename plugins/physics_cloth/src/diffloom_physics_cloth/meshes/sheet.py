@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffloom.errors import InputError
-from diffloom.validation import nearest
+from diffloom.validation import suggest_name
 from diffloom_geometry import Edges, check_triangles, find_edges
 
 Indices = NDArray[np.int64]
@@ -97,7 +97,7 @@ def pick(what: str, which: str | int | Iterable[str | int], groups: Mapping[str,
         if isinstance(entry, str):
             if entry not in groups:
                 known = ", ".join(sorted(groups)) or "none"
-                raise InputError(f"{what}: there is no group {entry!r}{nearest(entry, groups)}; groups: {known}")
+                raise InputError(f"{what}: there is no group {entry!r}{suggest_name(entry, groups)}; groups: {known}")
             chosen.extend(int(i) for i in groups[entry])
         elif 0 <= int(entry) < count:
             chosen.append(int(entry))

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 
 from diffloom.interfaces import InputError
-from diffloom.validation import check_choice, nearest
+from diffloom.validation import check_choice, suggest_name
 from diffloom_physics_rigid.shapes import objects, primitives
 from diffloom_physics_rigid.shapes.shape import RigidShape
 
@@ -35,7 +35,7 @@ def build_shape(name: str, sizes: Mapping[str, object]) -> RigidShape:
     for key, value in sizes.items():
         if key not in known:
             takes = ", ".join(known) if known else "none; use scale"
-            raise InputError(f"shape {name!r}: got {key}={value!r}; its sizes are: {takes}{nearest(key, known)}")
+            raise InputError(f"shape {name!r}: got {key}={value!r}; its sizes are: {takes}{suggest_name(key, known)}")
         numbers = value if isinstance(value, (list, tuple)) else [value]
         if not all(isinstance(n, (int, float)) and n > 0 for n in numbers):
             raise InputError(f"shape {name!r}: got {key}={value!r}; expected positive numbers")

@@ -100,9 +100,9 @@ def _carry_out(cases: list[tuple[Path, str | None]], processes: int) -> list[str
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from diffloom_experiments.warming import rounds, run_jobs
+    from diffloom_experiments.warming import plan_jobs, run_jobs
 
-    stages = rounds(cases, processes)
+    stages = plan_jobs(cases, processes)
     columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     troubles: dict[str, None] = {}
     with Progress(*columns, TextColumn("{task.description}"), console=Console(stderr=True), transient=True) as bar:

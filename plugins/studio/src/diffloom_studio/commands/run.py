@@ -46,10 +46,10 @@ def run(
     Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
     found; --resume FOLDER goes on. With --jobs or --engine the starts of an experiment that has several are shared out.
     """
-    from diffloom.cli import importing, keep_freed_memory
+    from diffloom.cli import keep_freed_memory, pause_garbage_collection
 
     keep_freed_memory()
-    with importing():
+    with pause_garbage_collection():
         from diffloom_experiments.run_folder import RunFolder
 
     if file is None and resume is None:
@@ -69,7 +69,7 @@ def run(
         assert file is not None
         loaded = options.load(file)
         # Built before a folder is made, so that a bad file leaves nothing behind.
-        with importing():
+        with pause_garbage_collection():
             from diffloom_experiments import MissingDataError
             from diffloom_experiments.kinds import build_any
 
@@ -97,7 +97,7 @@ def carry_out(
     from rich.console import Console
 
     from diffloom_experiments.kinds import build_any
-    from diffloom_experiments.run_folder import use_threads_of
+    from diffloom_experiments.run_folder import restore_thread_count
     from diffloom_fitting import Experiment, run_fit
     from diffloom_fitting.loop import FitState, Record
     from diffloom_fitting.result_tables import result_lines, result_table, verdict_lines
@@ -108,7 +108,7 @@ def carry_out(
 
     loaded = folder.config()
     if resumed:
-        use_threads_of(folder.path)
+        restore_thread_count(folder.path)
     if experiment is None:
         experiment = build_any(loaded)
     assert experiment is not None
@@ -176,10 +176,10 @@ def demo(renderer: str | None, out: str | None, quick: bool) -> None:
     """Find a jelly ball's stiffness, friction and speed from a bundled clip, and write a report."""
     from importlib.resources import as_file, files
 
-    from diffloom.cli import importing, keep_freed_memory
+    from diffloom.cli import keep_freed_memory, pause_garbage_collection
 
     keep_freed_memory()
-    with importing():
+    with pause_garbage_collection():
         from diffloom_experiments import build_experiment
         from diffloom_experiments.run_folder import RunFolder
 

@@ -12,7 +12,7 @@ import jinja2
 from PIL import Image
 
 from diffloom.interfaces import InputError
-from diffloom_experiments.run_folder import versions
+from diffloom_experiments.run_folder import collect_versions
 from diffloom_fitting import AbstractExperiment, Experiment, GradientCheck, Result
 from diffloom_fitting.files import explained, write_bytes, write_text
 from diffloom_fitting.numbers import number
@@ -68,7 +68,7 @@ def _found(experiment: AbstractExperiment, result: Result) -> dict[str, Any]:
         "drawings": [loss_plot(result), *parameter_plots(result)],
         "shares": shares(result),
         "check": result.gradient if isinstance(result.gradient, GradientCheck) else None,
-        "versions": versions(),
+        "versions": collect_versions(),
     }
 
 

@@ -18,16 +18,16 @@ from .. import memory
 from ..language import overloaded
 from .arrays import IndexTuple, IndexTupleModel, address
 from .runs import LANE_BYTES
-from .types import FloatLanes, Place
+from .types import FloatLanes, SceneNode
 
 
-@register_model(Place)
+@register_model(SceneNode)
 class _PlaceModel(models.StructModel):
     def __init__(self, manager, kind):
         super().__init__(manager, kind, [("block", types.int64), ("node", types.int64)])
 
 
-class PlaceIndex(IndexTuple):
+class SceneNodeIndex(IndexTuple):
     """An index tuple that holds a place. lanes: whether the array has blocks."""
 
     def __init__(self, kinds, lanes):
@@ -35,60 +35,60 @@ class PlaceIndex(IndexTuple):
         super().__init__(kinds, f"place_index_{lanes}")
 
 
-register_model(PlaceIndex)(IndexTupleModel)
+register_model(SceneNodeIndex)(IndexTupleModel)
 
 
-def place(block, node):
+def scene_node(block, node):
     """Node ``node`` of the scenes of a block."""
-    raise TypeError("place works only in compiled code")
+    raise TypeError("scene_node works only in compiled code")
 
 
-def beside(i, k):
+def scene_row(i, k):
     """Row k of what belongs to the scene of node i: k itself, or a place where several scenes run side by side."""
     return k
 
 
 @intrinsic
-def _place(typingctx, block, node):
+def _scene_node(typingctx, block, node):
     def codegen(context, builder, sig, args):
-        made = context.make_helper(builder, Place())
+        made = context.make_helper(builder, SceneNode())
         made.block, made.node = args
         return made._getvalue()
 
-    return Place()(types.int64, types.int64), codegen
+    return SceneNode()(types.int64, types.int64), codegen
 
 
 @intrinsic
-def _beside(typingctx, i, k):
+def _scene_row(typingctx, i, k):
     def codegen(context, builder, sig, args):
         made = context.make_helper(builder, i, value=args[0])
         made.node = args[1]
         return made._getvalue()
 
-    return Place()(i, types.int64), codegen
+    return SceneNode()(i, types.int64), codegen
 
 
-@overloaded(place)
+@overloaded(scene_node)
 def _made(block, node):
-    return lambda block, node: _place(block, node)
+    return lambda block, node: _scene_node(block, node)
 
 
-@overloaded(beside)
+@overloaded(scene_row)
 def _in_scene(i, k):
-    return (lambda i, k: _beside(i, k)) if isinstance(i, Place) else beside
+    return (lambda i, k: _scene_row(i, k)) if isinstance(i, SceneNode) else scene_row
 
 
 @infer_global(operator.add)
 @infer_global(operator.sub)
 class _Shifted(AbstractTemplate):
     def generic(self, args, kws):
-        if len(args) == 2 and isinstance(args[0], Place) and isinstance(args[1], types.Integer):
+        if len(args) == 2 and isinstance(args[0], SceneNode) and isinstance(args[1], types.Integer):
             return signature(args[0], args[0], types.int64)
         return None
 
 
 def _lower_shift(op, name):
-    @lower_builtin(op, Place, types.int64)
+    @lower_builtin(op, SceneNode, types.int64)
     def implementation(context, builder, sig, args):
         made = context.make_helper(builder, sig.args[0], value=args[0])
         made.node = getattr(builder, name)(made.node, args[1])
@@ -101,22 +101,22 @@ _lower_shift(operator.sub, "sub")
 
 def _place_index(array, index):
     """The place index for array[index], or None when no place is in it."""
-    if isinstance(index, PlaceIndex):  # numba asks a second time, with the types of the first answer
+    if isinstance(index, SceneNodeIndex):  # numba asks a second time, with the types of the first answer
         return index
     kinds = tuple(index) if isinstance(index, types.BaseTuple) else (index,)
-    if not isinstance(array, types.Array) or not any(isinstance(kind, Place) for kind in kinds):
+    if not isinstance(array, types.Array) or not any(isinstance(kind, SceneNode) for kind in kinds):
         return None
     extra = array.ndim - len(kinds)
-    if sum(isinstance(kind, Place) for kind in kinds) != 1 or extra not in (0, 2):
+    if sum(isinstance(kind, SceneNode) for kind in kinds) != 1 or extra not in (0, 2):
         raise errors.TypingError(
             f"a place in an index of {len(kinds)} entries, array of {array.ndim} axes: expected as many axes where all "
             "scenes share it, or two more (blocks and lanes)"
         )
-    if not all(isinstance(kind, Place | types.Integer) for kind in kinds):
+    if not all(isinstance(kind, SceneNode | types.Integer) for kind in kinds):
         raise errors.TypingError("places index arrays together with whole numbers only, not slices")
     if extra and not isinstance(array.dtype, types.Float):
         raise errors.TypingError(f"scenes side by side hold floats, not {array.dtype}")
-    return PlaceIndex([kind if isinstance(kind, Place) else types.int64 for kind in kinds], extra == 2)
+    return SceneNodeIndex([kind if isinstance(kind, SceneNode) else types.int64 for kind in kinds], extra == 2)
 
 
 def _lanes(array):
@@ -152,7 +152,7 @@ def _pointer(context, builder, array_type, array, index_type, index):
     entries = []
     for k, kind in enumerate(index_type.kinds):
         value = builder.extract_value(index, k)
-        if not isinstance(kind, Place):
+        if not isinstance(kind, SceneNode):
             entries.append(value)
             continue
         fields = context.make_helper(builder, kind, value=value)
@@ -164,7 +164,7 @@ def _pointer(context, builder, array_type, array, index_type, index):
     return builder.bitcast(first, ir.VectorType(element, _lanes(array_type).count).as_pointer())
 
 
-@lower_builtin(operator.getitem, types.Array, PlaceIndex)
+@lower_builtin(operator.getitem, types.Array, SceneNodeIndex)
 def _load(context, builder, sig, args):
     array_type, index_type = sig.args
     pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
@@ -173,7 +173,7 @@ def _load(context, builder, sig, args):
     return context.unpack_value(builder, array_type.dtype, pointer)
 
 
-@lower_builtin(operator.setitem, types.Array, PlaceIndex, FloatLanes)
+@lower_builtin(operator.setitem, types.Array, SceneNodeIndex, FloatLanes)
 def _store(context, builder, sig, args):
     array_type, index_type, _ = sig.args
     pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
@@ -183,4 +183,4 @@ def _store(context, builder, sig, args):
 
 @overloaded(memory.ld3)
 def _ld3(a, i):
-    return memory.ld3 if isinstance(i, Place) else None
+    return memory.ld3 if isinstance(i, SceneNode) else None
