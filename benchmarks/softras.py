@@ -124,11 +124,11 @@ def fragments(vertices: Tensor, faces: Tensor, size: int) -> tuple[float, int]:
     """Mean number of faces within reach of a covered pixel, and of covered pixels."""
     from diffloom_raster import find_whole_layout, read_camera
     from diffloom_render_softras.drawing import find_plan, prepare
-    from diffloom_render_softras.native import softness
+    from diffloom_render_softras.native import read_softness
 
     camera = Camera.look_at((0.0, 0.0, 2.7), size=(size, size), near=1.0, far=100.0)
     points = vertices.detach()[None]
-    soft = softness(SoftRasRenderer(faces_per_pixel=10**6), camera)
+    soft = read_softness(SoftRasRenderer(faces_per_pixel=10**6), camera)
     plan = find_plan(find_whole_layout(faces, points, camera, "auto"), soft, camera.far)
     _, coverage = prepare(plan, points, read_camera(camera)).cover(depths=False)
     hits = coverage.hits

@@ -1,4 +1,4 @@
-"""The same bits on any target, for any number of threads, one frame or many."""
+"""Results have the same bits on any target, for any number of threads, one frame or many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said when something is wrong."""
+"""Errors name the input that is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way to the real library: what is said without it, and its own Python code run on our kernels."""
+"""The path to the real library: the error without it, and its own Python code run on our kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_an_import_that_fails_is_named(fresh, monkeypatch, ball, camera, error):
     def broken():
         raise error("operator torchvision::nms does not exist")
 
-    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", broken)
+    monkeypatch.setattr(kaolin_backend, "import_kaolin_mesh", broken)
     with pytest.raises(InputError) as caught:
         DibrRenderer(backend="kaolin").render(ball(), camera())
     for words in ("unavailable", "torchvision::nms", error.__name__, 'backend="native"'):
@@ -36,13 +36,13 @@ def test_other_errors_are_not_hidden(fresh, monkeypatch, ball, camera):
     def broken():
         raise KeyError("a bug")
 
-    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", broken)
+    monkeypatch.setattr(kaolin_backend, "import_kaolin_mesh", broken)
     with pytest.raises(KeyError):
         DibrRenderer(backend="kaolin").render(ball(), camera())
 
 
 def test_a_cpu_is_told_to_go_native(fresh, monkeypatch, ball, camera):
-    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", lambda: None)
+    monkeypatch.setattr(kaolin_backend, "import_kaolin_mesh", lambda: None)
     with pytest.raises(InputError, match='needs CUDA.*backend="native"'):
         DibrRenderer(backend="kaolin").render(ball(), camera())
 
@@ -123,9 +123,9 @@ def real_kaolin(kaolin, monkeypatch):
 @pytest.mark.parametrize("appearance", ["vertex", "face", "texture"])
 @pytest.mark.parametrize("compat", [None, "kaolin"])
 def test_colours_over_time_reach_kaolin(monkeypatch, ball, camera, appearance, compat):
-    """What the adapter hands to the library, with our operator in its place: every frame has its own colours."""
+    """Arguments of the library, with our operator in its place: every frame has its own colours."""
     ours = SimpleNamespace(dibr_rasterization=functools.partial(operators.dibr_rasterization, compat="kaolin"))
-    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", lambda: ours)
+    monkeypatch.setattr(kaolin_backend, "import_kaolin_mesh", lambda: ours)
     monkeypatch.setattr(kaolin_backend, "check_usable", lambda vertices: None)
     base, view = ball(level=2, frames=2), camera((40, 40))
     torch.manual_seed(0)
@@ -183,7 +183,7 @@ def test_through_kaolins_python(real_kaolin, ball, camera, appearance, shading):
 
 
 def test_corrected_features_through_kaolin(real_kaolin, ball, camera):
-    """Without compat, features go in divided by depth and come out as the native ones, with their gradients."""
+    """Features, without compat, go in divided by depth and come out as the native ones, with their gradients."""
     base, view = ball(level=2), camera((40, 40))
     torch.manual_seed(0)
     colours = torch.rand((base.vertices.shape[1], 3)).double()

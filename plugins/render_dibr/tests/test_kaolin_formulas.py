@@ -1,4 +1,4 @@
-"""What we hand to Kaolin, and what we compute instead of it, against the library's torch code, which needs no GPU."""
+"""Arguments passed to Kaolin, and our own results, against the library's torch code, which needs no GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diffloom_render_dibr.renderer import DibrRenderer
 
 
 class Handed(Exception):
-    """What the adapter gives to dibr_rasterization."""
+    """Arguments that the adapter passes to dibr_rasterization."""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def handed(monkeypatch):
     def take(*args, **more):
         raise Handed(args, more)
 
-    monkeypatch.setattr(kaolin_backend, "kaolin_mesh", lambda: SimpleNamespace(dibr_rasterization=take))
+    monkeypatch.setattr(kaolin_backend, "import_kaolin_mesh", lambda: SimpleNamespace(dibr_rasterization=take))
     monkeypatch.setattr(kaolin_backend, "check_usable", lambda vertices: None)
 
     def render(surface, view, **settings):

@@ -28,7 +28,7 @@ def test_a_floor_under_the_camera_is_whole():
 
 
 def test_cut_floor_equals_one_cut_by_hand():
-    """The same floor, ending between the camera and the image's lower edge's sight, needs no cutting."""
+    """A floor that ends between the camera and the image's lower edge's sight, needs no cutting."""
     short = FLOOR.clone()
     short[:2, 2] = 1.4
     full = DibrRenderer().render(Surface(FLOOR[None], FACES), view(), outputs=OUTPUTS)

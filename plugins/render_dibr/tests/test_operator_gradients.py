@@ -38,7 +38,7 @@ def test_rasterisation(compat, knum, part):
         results = check_gradient(lambda image: draw(image, z, features), given, step=1e-7, tolerance=_gate(compat))
     else:
         if compat:
-            del given["z"]  # only decides what is in front: Kaolin gives it no gradient
+            del given["z"]  # only decides the order in depth: Kaolin gives it no gradient
         results = check_gradient(lambda image, features, z=z: draw(image, z, features), given, step=1e-7,
                                  tolerance=_gate(compat))  # fmt: skip
     assert all(abs(r.autograd) > 1e-3 for r in results)
@@ -50,7 +50,7 @@ def _gate(compat):
 
 
 def test_culled_faces_in_the_mask():
-    """With compat they are soft all the same; otherwise they are nowhere."""
+    """Invalid faces take part in the mask with compat, and are left out otherwise."""
     image, z, features = triangles(1)
     facing = torch.ones((2, 14))
     facing[:, ::2] = -1.0

@@ -1,4 +1,4 @@
-"""What must hold whatever the scene."""
+"""Properties of images of any scene."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_mask_measures_alike_along_both_axes():
 
 
 def test_nearest_faces_count_not_the_first(ball, camera):
-    """With knum=1 the nearest face decides, wherever it stands in the list; Kaolin takes the first."""
+    """The nearest face decides with knum=1, wherever it stands in the list; Kaolin takes the first."""
     near = torch.tensor([[[0.0, 0.0], [0.2, 0.0], [0.0, 0.2]]])
     far = torch.tensor([[[0.7, 0.7], [0.9, 0.7], [0.7, 0.9]]])
     nothing = -torch.ones((1, 32, 32), dtype=torch.int64)

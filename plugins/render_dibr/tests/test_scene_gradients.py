@@ -133,7 +133,7 @@ def test_colours(ball, camera, compat, per):
 @MODES
 @pytest.mark.parametrize("filter", ["bilinear", "nearest"])
 def test_a_texture_over_time(ball, camera, compat, filter):
-    """Under a moving camera and highlights, which ask for the frame of a pixel as well."""
+    """A moving camera and highlights, which ask for the frame of a pixel as well."""
     base, eyes = ball(frames=3), camera()
     torch.manual_seed(5)
     uv = torch.rand((base.vertices.shape[1], 2), dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Both back ends draw the same scenes: each in float32 against the native one in float64.
+"""Scenes that both back ends draw alike: each in float32 against the native one in float64.
 
 What PyTorch3D does otherwise is kept out: it shows the edge along which it halves a face cut by the near plane, so
 pixels there do not count; it holds one of the two cuts still in its gradients, so those of cut faces are not compared;
@@ -50,7 +50,7 @@ def rand(seed, *shape):
 
 
 class Scene:
-    """One of SCENES: its inputs in float64 by name, and what is drawn of them."""
+    """One of SCENES: its inputs in float64 by name, and the images drawn from them."""
 
     def __init__(
         self, name, mesh, camera, appearance="vertex", shading="phong", frames=1, size=(36, 48), near=0.5,
@@ -118,7 +118,7 @@ def off(got, want):
 
 
 def counting(scene, backend, got, want):
-    """Whether pixels count: all of them but those on a seam, where the library has seams."""
+    """True for pixels that count: all of them but those on a seam, where the library has seams."""
     same = (got.double() - want.double()).abs() < PIXEL
     if backend == "native" or scene.name != CUT:
         return torch.ones_like(same)

@@ -1,4 +1,4 @@
-"""What is wrong with a scene is said in its own words."""
+"""Errors name the field of the scene that is wrong."""
 
 import pytest
 import torch

@@ -54,7 +54,7 @@ for near, frames in ((0.3, ()), (1.5, ()), (0.3, (2,)), (1.5, (2,))):
     print("equal", len(serial))
 """
 
-#: In a process of its own: what compiling for CUDA leaves behind, some 300 MB here, would stay with all later tests.
+#: Run in a process of its own, because compiling for CUDA leaves some 300 MB here, would stay with all later tests.
 COMPILED = """
 import numpy as np
 from diffloom_kernels.backends import cuda_check

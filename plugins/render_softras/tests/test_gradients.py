@@ -164,7 +164,7 @@ def test_everything_at_once(scene):
 
 @pytest.mark.parametrize("options", [{"gamma": 1e-4}, {"gamma": 1.0}, {"sigma": 1e-4}, {"sigma_pixels": 1.5}])
 def test_other_softness(scene, options):
-    """With a sharp gamma the background's weight is at its floor, and the nearest depth acts through it."""
+    """A sharp gamma: the background's weight is at its floor, and the nearest depth acts through it."""
     scene("vertex", "phong", **options).check(("rgba", "depth"), tolerance=1e-5)
 
 

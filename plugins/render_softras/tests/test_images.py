@@ -1,4 +1,4 @@
-"""What images must be, whatever the scene."""
+"""Properties that images of any scene must have."""
 
 import dataclasses
 

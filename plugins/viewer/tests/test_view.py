@@ -7,8 +7,8 @@ from browser import CHROMIUM, Browser
 from click.testing import CliRunner
 
 from diffloom_viewer.command import view
-from diffloom_viewer.drawing import linear, recorders
-from diffloom_viewer.window import knobs, turned
+from diffloom_viewer.drawing import find_recorders, to_linear
+from diffloom_viewer.window import apply_settings, knobs
 
 
 @pytest.fixture
@@ -29,14 +29,14 @@ def test_sliders_begin_at_the_fit_and_reach_around_every_value(playback):
         assert knob.low < min(known) <= max(known) < knob.high
         assert knob.value == pytest.approx(float(playback.values["fit"][knob.name].flatten()[knob.index]))
         assert (knob.high - knob.low) / knob.step >= 200
-    changed = turned(playback.values["fit"], {(found[0].name, found[0].index): 3.5})
+    changed = apply_settings(playback.values["fit"], {(found[0].name, found[0].index): 3.5})
     assert float(changed[found[0].name].flatten()[found[0].index]) == pytest.approx(3.5)
     assert float(playback.values["fit"][found[0].name].flatten()[found[0].index]) != 3.5
 
 
 def test_a_camera_sees_what_it_recorded(playback):
     """A point that the scene's camera projects to a pixel lies there for the viewer's camera too."""
-    (one,) = recorders(playback)
+    (one,) = find_recorders(playback)
     camera = playback.experiment.scene.viewpoint.camera.camera(torch.float64)
     point = np.array([0.2, 0.3, -0.1])
     along = one.rotation[0].T @ (point - one.eye[0])
@@ -48,7 +48,7 @@ def test_a_camera_sees_what_it_recorded(playback):
 
 
 def test_colours_of_a_screen_become_amounts_of_light():
-    found = linear(np.array([[0, 10, 128], [188, 255, 255]], dtype=np.uint8))
+    found = to_linear(np.array([[0, 10, 128], [188, 255, 255]], dtype=np.uint8))
     assert found.tolist() == [[0, 1, 55], [128, 255, 255]]  # 188 on a screen is half of the light
 
 

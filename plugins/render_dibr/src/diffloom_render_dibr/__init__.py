@@ -1,1 +1,1 @@
-"""DIB-R: hard foreground, soft silhouette: the renderer "dibr" of diffloom."""
+"""Renderer "dibr" of diffloom: DIB-R (Chen et al. 2019), hard foreground and soft silhouette."""

@@ -1,4 +1,4 @@
-"""Drawing and its adjoint: the plan, the runs of the program in order, and the arrays they leave behind."""
+"""Drawing and its adjoint: the plan, the runs of the program in order, and the arrays they leave."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from .records import (
     DibrSource,
     DibrSurfacing,
     DibrWants,
-    Drawn,
     Features,
     Guard,
+    MaskRecord,
     PixelCounts,
     Pixels,
     PixelsAdjoint,
     Planes,
     PlanesAdjoint,
-    Shaded,
+    ShadingRecord,
     Values,
 )
 
-#: Pixels of a triangle that one work item interpolates and passes back, at most: on a CPU, on CUDA.
+#: Largest number of pixels of a triangle in one work item of interpolation and its adjoint, by device.
 CHUNK = {"cpu": 1024, "cuda": 32}
 
 
 class Settings(NamedTuple):
-    """How pixels are decided.
+    """Settings of rasterising.
 
-    kaolin: by Kaolin's rules on its plane [-1, 1]^2, else by ours on pixels. soft: whether the soft mask is wanted.
-    sharpness, reach: of the mask, in units of that plane or of pixels. most: triangles that count in it. cull: leave
-    out triangles seen from behind (ours only). multiplier, eps: see kaolin_kernels.py.
+    kaolin: by Kaolin's rules on its plane [-1, 1]^2, else by ours on pixels. soft: the soft mask is wanted. sharpness,
+    reach: of the mask, in units of that plane or of pixels. most: number of triangles that count in it. cull: leave out
+    triangles seen from behind (ours only). multiplier, eps: see kaolin_kernels.py.
     """
 
     kaolin: bool
@@ -66,7 +66,7 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DibrPlan:
-    """setup: what kernels are told besides arrays that depend on the scene."""
+    """Parameters of a draw that do not depend on the scene; setup: constant arguments of kernels."""
 
     layout: ImageLayout
     settings: Settings
@@ -74,7 +74,7 @@ class DibrPlan:
 
     @property
     def arena(self) -> Arena:
-        """Where arrays are."""
+        """Precision and device of arrays."""
         return self.layout.arena
 
     def run(self, pipeline: str, *args: Any) -> None:
@@ -101,8 +101,8 @@ def _make_plan(layout: ImageLayout, settings: Settings) -> DibrPlan:
 _kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
 
 
-class Rasterised(NamedTuple):
-    """What pixels show, and what of it the adjoint needs; first_cell and cells: see diffloom_raster.records.Bins."""
+class RasterRecord(NamedTuple):
+    """Results of rasterising, for shading and the adjoint; first_cell and cells: see diffloom_raster.records.Bins."""
 
     triangles: Triangles
     lists: TileLists
@@ -114,11 +114,11 @@ class Rasterised(NamedTuple):
     cells: int
 
 
-def rasterise(plan: DibrPlan, source: DibrSource, covered: Any = None) -> Rasterised:
-    """Find what pixels show and the soft mask; raises BehindNearError.
+def rasterise(plan: DibrPlan, source: DibrSource, covered: Any = None) -> RasterRecord:
+    """Find the triangle that each pixel shows, and the soft mask; raise BehindNearError.
 
-    covered: (frames, padded height, padded width) flags where something is known to be shown, then only the mask is
-    found.
+    covered: (frames, padded height, padded width) flags of pixels known to show a triangle; only the mask is found
+    then.
     """
     arena, layout, kaolin, n = plan.arena, plan.layout, plan.settings.kaolin, plan.layout.triangles
     triangles, bins, frame = allocate_triangles(layout, ready=not kaolin), layout.bins(), arena.ints(n)
@@ -148,16 +148,16 @@ def rasterise(plan: DibrPlan, source: DibrSource, covered: Any = None) -> Raster
         "rasterise", int(covered is None), soft, plan.setup, source.screen, source.valid, triangles, bins.counts, lists,
         scratch, coverage, mask, counts,
     )  # fmt: skip
-    return Rasterised(triangles, lists, coverage, mask, scratch.last, counts, bins.first_cell, cells)
+    return RasterRecord(triangles, lists, coverage, mask, scratch.last, counts, bins.first_cell, cells)
 
 
 def shade(
-    plan: DibrPlan, source: DibrSource, drawn: Rasterised, features: Features, surfacing: DibrSurfacing,
+    plan: DibrPlan, source: DibrSource, drawn: RasterRecord, features: Features, surfacing: DibrSurfacing,
     background: tuple[float, ...], far: float | None, by_frame: bool = False,
-) -> tuple[Shaded, Planes]:  # fmt: skip
-    """Planes of channels and mask, background where nothing is shown; depths, unless far is None.
+) -> tuple[ShadingRecord, Planes]:  # fmt: skip
+    """Return planes of channels and mask, background where nothing is shown; and depths, unless far is None.
 
-    by_frame: whether shading asks for the frame of a pixel: for the eye of a moving camera, or for the texture's image.
+    by_frame: shading needs the frame of a pixel, for the eye of a moving camera or for the texture's image.
     """
     arena, counts, soft = plan.arena, drawn.counts, int(plan.settings.soft)
     covered, chunks = int(counts.first[-1]), int(counts.chunk[-1])
@@ -180,25 +180,25 @@ def shade(
         "shade", plan.setup, source.screen, drawn.triangles.inner, drawn.triangles.edges, drawn.coverage.face_index,
         pixels, features, values, surfacing, rgb, drawn.mask.miss, planes,
     )  # fmt: skip
-    return Shaded(pixels, features, values, surfacing), planes
+    return ShadingRecord(pixels, features, values, surfacing), planes
 
 
-def features_of(by_point: Any, own: Any, corners: Corners, stride: int = 0) -> Features:
-    """What is interpolated: rows of points, and rows of their own that corners name; stride: see ``Features``."""
+def collect_features(by_point: Any, own: Any, corners: Corners, stride: int = 0) -> Features:
+    """Return features: rows of points, and rows that corners name; stride: see ``Features``."""
     rows, width = (int(n) for n in own.shape)
     return Features(by_point, own.reshape(-1), rows, width, corners.faces, stride)
 
 
 def crop(plan: DibrPlan, planes: Any) -> Tensor:
-    """(frames, padded pixels x channels) -> (frames, height, width, channels), sharing memory."""
+    """Return (frames, padded pixels x channels) as (frames, height, width, channels), sharing memory."""
     _, height, width = plan.layout.padded
     frames, size = planes.shape
     tensor = plan.arena.tensor(planes.reshape(frames, height, width, size // (height * width)))
     return tensor if plan.layout.whole else tensor[:, : plan.layout.height, : plan.layout.width]
 
 
-def padded(plan: DibrPlan, planes: Tensor | None) -> Any:
-    """(frames, height, width, channels) -> (frames, pixels padded with 0 x channels), as an array; None stays."""
+def pad(plan: DibrPlan, planes: Tensor | None) -> Any:
+    """Return (frames, height, width, channels) as an array (frames, pixels padded with 0 x channels); None stays."""
     if planes is None:
         return None
     frames, height, width = plan.layout.padded
@@ -210,7 +210,7 @@ def padded(plan: DibrPlan, planes: Tensor | None) -> Any:
 
 
 class Extras(NamedTuple):
-    """Cotangents that cost extra: of the camera, of the eye through highlights, of lights, of the texture."""
+    """Flags of extra cotangents: of the camera, of the eye through highlights, of lights, of the texture."""
 
     camera: bool = False
     eye: bool = False
@@ -218,8 +218,8 @@ class Extras(NamedTuple):
     texture: bool = False
 
 
-class Found(NamedTuple):
-    """cotangents; and, if wanted: lights (columns,), eye (frames, 3), image."""
+class DrawAdjoint(NamedTuple):
+    """Cotangents of a draw; and, if wanted: lights (columns,), eye (frames, 3), image."""
 
     cotangents: DibrCotangents
     lights: Any = None
@@ -228,12 +228,12 @@ class Found(NamedTuple):
 
 
 def draw_adjoint(
-    plan: DibrPlan, source: DibrSource, drawn: Rasterised, shaded: Shaded, own_corners: Corners, extras: Extras,
-    adj_planes: Any, adj_depths: Any, soft: bool,
-) -> Found:  # fmt: skip
-    """Cotangents from those of the planes (frames, pixels x channels) and of the depths; either may be None.
+    plan: DibrPlan, source: DibrSource, drawn: RasterRecord, shaded: ShadingRecord, own_corners: Corners,
+    extras: Extras, adj_planes: Any, adj_depths: Any, soft: bool,
+) -> DrawAdjoint:  # fmt: skip
+    """Return cotangents from those of the planes (frames, pixels x channels) and of the depths; either may be None.
 
-    soft: whether the last of the planes is the mask, and passes something.
+    soft: the last of the planes is the mask, and passes cotangents.
     """
     arena, layout, surfacing, features = plan.arena, plan.layout, shaded.surfacing, shaded.features
     size = layout.padded[1] * layout.padded[2]
@@ -271,18 +271,18 @@ def draw_adjoint(
     none = arena.floats(0, 0)
     plan.run(
         "draw_adjoint", plan.setup, wants, source,
-        Drawn(
+        MaskRecord(
             drawn.triangles.box, drawn.triangles.sides, drawn.lists, drawn.coverage.open, drawn.mask, drawn.last, cells,
             near_open,
         ), shaded,
         PlanesAdjoint(stride, none if adj_planes is None else adj_planes, none if adj_depths is None else adj_depths),
         adjoint, slots, layout.corners, own_corners, found,
     )  # fmt: skip
-    return Found(found, **_totals(plan, shaded, extras, adjoint) if active else {})
+    return DrawAdjoint(found, **_sum_extras(plan, shaded, extras, adjoint) if active else {})
 
 
-def _totals(plan: DibrPlan, shaded: Shaded, extras: Extras, adjoint: PixelsAdjoint) -> dict[str, Any]:
-    """Cotangents of lights, eye and image, as far as wanted, from the sums over runs and pixels."""
+def _sum_extras(plan: DibrPlan, shaded: ShadingRecord, extras: Extras, adjoint: PixelsAdjoint) -> dict[str, Any]:
+    """Return cotangents of lights, eye and image, as far as wanted, from the sums over runs and pixels."""
     arena, frames, found = plan.arena, plan.layout.frames, {}
     if extras.lights or extras.eye:
         lights, eye = arena.floats(int(adjoint.table.shape[1])), arena.floats(frames, 3)

@@ -1,8 +1,8 @@
-"""The Kaolin back end: the same scenes drawn by that library, versions 0.15 to 0.18, on CUDA tensors.
+"""Kaolin back end: scenes drawn by that library, versions 0.15 to 0.18, on CUDA tensors.
 
-Kaolin interpolates affinely on the image. Unless compat="kaolin" asks for just that, features go in divided by depth,
-together with 1 / depth, and the quotient comes out perspective-correct. Faces are culled by the sign of their projected
-area, or with compat by their normal's z. The soft mask is Kaolin's own either way.
+Kaolin interpolates affinely on the image. Unless compat="kaolin" is set, features are divided by depth and passed
+together with 1 / depth, so that the quotient of the results is perspective-correct. Faces are culled by the sign of
+their projected area, or with compat by their normal's z. The soft mask is Kaolin's own either way.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from diffloom_raster import GREY, compute_vertex_normals, project, sample_textur
 if TYPE_CHECKING:
     from .renderer import DibrRenderer
 
-#: Where faces are put that must not be shown: outside of the image and out of the mask's reach.
+#: Position of faces that must not be shown: outside of the image and out of the mask's reach.
 AWAY = 1e3
 
 
-def kaolin_mesh() -> Any:
-    """The module kaolin.render.mesh, imported when it is needed: that takes seconds."""
+def import_kaolin_mesh() -> Any:
+    """Return the module kaolin.render.mesh, imported on first use because that takes seconds."""
     return importlib.import_module("kaolin.render.mesh")
 
 
-#: How Kaolin is installed: its wheels are made for one PyTorch and one CUDA each.
+#: Page that says how Kaolin is installed: each of its wheels fits one PyTorch and one CUDA.
 PAGE = "https://kaolin.readthedocs.io/en/latest/notes/installation.html"
 
 
 @functools.cache
 def why_unavailable() -> str | None:
-    """Why Kaolin cannot be used here, or None."""
+    """Return the reason why Kaolin cannot be used, or None."""
     try:
-        kaolin_mesh()
+        import_kaolin_mesh()
     except (ImportError, RuntimeError, OSError) as cause:
         return f"unavailable: kaolin does not import ({type(cause).__name__}: {cause})"
     return None
 
 
 def check_usable(vertices: Tensor) -> None:
-    """Raise unless Kaolin can draw these vertices."""
+    """Raise InputError unless Kaolin can draw these vertices."""
     reason = why_unavailable()
     if reason is not None:
         raise InputError(
@@ -63,7 +63,7 @@ def render(
     settings: DibrRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
 ) -> Image:  # fmt: skip
-    """Draw ``frames`` images; everything was checked but whether Kaolin can be used."""
+    """Draw ``frames`` images; the scene was checked before, the library was not."""
     check_usable(surface.vertices)
     vertices = surface.vertices.expand(frames, -1, -1)
     screen = project(vertices, camera)
@@ -76,7 +76,7 @@ def render(
     correct = settings.compat is None
     if correct:
         features = torch.cat([features, torch.ones_like(features[..., :1])], dim=-1) / depth[..., None]
-    values, mask, index = kaolin_mesh().dibr_rasterization(
+    values, mask, index = import_kaolin_mesh().dibr_rasterization(
         camera.height, camera.width, -depth, place, features, facing, sigmainv=settings.sigmainv,
         boxlen=settings.reach, knum=settings.knum or int(surface.faces.shape[0]),
     )  # fmt: skip
@@ -89,7 +89,10 @@ def render(
 def _facing(
     settings: DibrRenderer, vertices: Tensor, faces: Tensor, camera: Camera, corners: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """What stands for the normals' z, negative for faces not to be drawn, and which faces are not to be anywhere."""
+    """Return numbers that are negative for faces not to be drawn, and True for faces to be moved out of the image.
+
+    The numbers replace the z of normals.
+    """
     with torch.no_grad():
         away = (corners[..., 2] < camera.near).any(-1)
         (ax, ay, _), (bx, by, _), (cx, cy, _) = (corners[:, :, k].unbind(-1) for k in range(3))
@@ -103,7 +106,7 @@ def _facing(
 
 
 def _features(surface: Surface, vertices: Tensor, depth: Tensor, colour: bool) -> Tensor:
-    """(frames, faces, 3, n): depth, then own colour or u, v, then normal and position if lit."""
+    """Return features (frames, faces, 3, n): depth, then own colour or u, v, then normal and position if lit."""
     frames, faces = vertices.shape[0], surface.faces
     parts = [depth[..., None]]
     if colour and surface.texture is not None:
@@ -123,6 +126,7 @@ def _image(
     settings: DibrRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     values: Tensor, mask: Tensor, index: Tensor, covered: Tensor,
 ) -> Image:  # fmt: skip
+    """Return the images that are wanted from the library's results."""
     rgba = None
     if "rgba" in outputs:
         frame = covered.nonzero()[:, 0]

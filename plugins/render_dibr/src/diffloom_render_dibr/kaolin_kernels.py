@@ -26,12 +26,13 @@ from diffloom_raster.kernels import TILE, load_corner, load_depth, locate_tile, 
 
 @device
 def _guarded(area, eps):
+    """Return area + eps, or area - eps for a negative area."""
     return area + where(area < constant(area, 0), -eps, eps)
 
 
 @device
 def affine_weights(px, py, corner, guard):
-    """w (3) = E_i / (E_0 + E_1 + E_2 +- eps) in scaled coordinates."""
+    """Return w (3) = E_i / (E_0 + E_1 + E_2 +- eps) in scaled coordinates."""
     multiplier = guard.multiplier
     x, y = px * multiplier, py * multiplier
     ax, ay = corner[0] * multiplier - x, corner[1] * multiplier - y
@@ -46,11 +47,11 @@ def affine_weights(px, py, corner, guard):
 
 @device
 def affine_weights_adjoint(corner, w, eps, adj_w):
-    """adj_corner (6) from adj_w (3), the pixel being sum w_i v_i.
+    """Return adj_corner (6) from adj_w (3), the pixel being sum w_i v_i.
 
     grad w_b = (e2_y, -e2_x) / det, grad w_c = (-e1_y, e1_x) / det, grad w_a = -(grad w_b + grad w_c) with e1 = b - a,
-    e2 = c - a; the pixel stays where it is, hence d w_k / d v_i = -w_i grad w_k. The weights w_i of that product are
-    found anew from the point, guard and all.
+    e2 = c - a; the pixel does not move, hence d w_k / d v_i = -w_i grad w_k. The weights w_i of that product are
+    computed again from the point, including the guard.
     """
     one = constant(adj_w[0], 1)
     e1x, e1y = corner[2] - corner[0], corner[3] - corner[1]
@@ -69,7 +70,7 @@ def affine_weights_adjoint(corner, w, eps, adj_w):
 
 @device
 def to_plane(i, grid, point):
-    """Take point i from pixels and depth to Kaolin's plane."""
+    """Transform point i from pixels and depth to Kaolin's plane."""
     R = point.dtype.type
     point[i, 0] *= R(2.0) / R(grid.width)
     point[i, 1] *= R(-2.0) / R(grid.height)
@@ -78,7 +79,7 @@ def to_plane(i, grid, point):
 
 @device
 def to_plane_adjoint(i, grid, adj_point):
-    """The adjoint of to_plane, in place."""
+    """Transform the cotangent of point i in place: the adjoint of to_plane."""
     R = adj_point.dtype.type
     adj_point[i, 0] *= R(2.0) / R(grid.width)
     adj_point[i, 1] *= R(-2.0) / R(grid.height)
@@ -87,7 +88,7 @@ def to_plane_adjoint(i, grid, adj_point):
 
 @device
 def plane_box(v, grown):
-    """Lowest and highest x and y of triangle v, grown on each side."""
+    """Return the lowest and highest x and y of triangle v, grown on each side."""
     return (
         minimum(minimum(v[0], v[2]), v[4]) - grown, maximum(maximum(v[0], v[2]), v[4]) + grown,
         minimum(minimum(v[1], v[3]), v[5]) - grown, maximum(maximum(v[1], v[3]), v[5]) + grown,
@@ -95,14 +96,16 @@ def plane_box(v, grown):
 
 
 @device
-def holds(b, x, y):
-    """Whether (x, y) lies in a plane box, closed at the low and open at the high end."""
+def box_holds(b, x, y):
+    """Return True if (x, y) lies in a plane box, closed at the low and open at the high end."""
     return x >= b[0] and x < b[1] and y >= b[2] and y < b[3]
 
 
 @device
-def about_pixels(low, high, size):
-    """First and last pixel along an axis from -1 to 1; one more than rounding asks for: pixels are tested exactly."""
+def find_pixel_range(low, high, size):
+    """Return the first and last pixel along an axis from -1 to 1, with one more at each end because pixels are tested
+    exactly.
+    """
     half, one = constant(low, 0.5) * constant(low, size), constant(low, 1)
     if not (high >= -one and low <= one):
         return 0, -1
@@ -113,21 +116,22 @@ def about_pixels(low, high, size):
 
 @device
 def kaolin_set_up(n, grid, near, point, mesh, reach, triangles):
-    """Pixel boxes that hold triangle n: ``inner`` as it is, ``box`` grown by reach; planes that keep every tile.
+    """Write pixel boxes that hold triangle n, ``inner`` without and ``box`` with reach, and planes that keep every
+    tile.
 
     A triangle with a corner nearer than ``near`` is left out: nothing is cut here.
     """
     box, inner, planes = triangles.box, triangles.inner, triangles.planes
     v, z = load_corner(point, mesh, n), load_depth(point, mesh, n)
     b = plane_box(v, reach)
-    j0, j1 = about_pixels(b[0], b[1], grid.width)
-    i0, i1 = about_pixels(-b[3], -b[2], grid.height)
+    j0, j1 = find_pixel_range(b[0], b[1], grid.width)
+    i0, i1 = find_pixel_range(-b[3], -b[2], grid.height)
     if maximum(maximum(z[0], z[1]), z[2]) > -near:
         j1 = -1
     set_box(n, box, j0, i0, j1, i1)
     b = plane_box(v, constant(reach, 0))
-    left, right = about_pixels(b[0], b[1], grid.width)
-    top, bottom = about_pixels(-b[3], -b[2], grid.height)
+    left, right = find_pixel_range(b[0], b[1], grid.width)
+    top, bottom = find_pixel_range(-b[3], -b[2], grid.height)
     set_box(n, inner, left, top, -1 if j1 < j0 else right, bottom)
     for k in range(3):
         planes[n, 3 * k], planes[n, 3 * k + 1], planes[n, 3 * k + 2] = 0, 0, 1
@@ -135,7 +139,7 @@ def kaolin_set_up(n, grid, near, point, mesh, reach, triangles):
 
 @device
 def kaolin_cover(tile, grid, mesh, lists, inner, point, valid, guard, nearest, coverage):
-    """face_index of the pixels of a tile: the triangle with the largest affine z, -1 for none."""
+    """Write face_index of the pixels of a tile: the triangle with the largest affine z, -1 for none."""
     face_index, multiplier = coverage.face_index, guard.multiplier
     frame, top, left = locate_tile(tile, grid)
     bottom, right = minimum(top + TILE, grid.height), minimum(left + TILE, grid.width)
@@ -152,25 +156,25 @@ def kaolin_cover(tile, grid, mesh, lists, inner, point, valid, guard, nearest, c
         for i in range(maximum(top, inner[n, 1]), minimum(bottom, inner[n, 3] + 1)):
             for j in range(maximum(left, inner[n, 0]), minimum(right, inner[n, 2] + 1)):
                 x, y = grid.columns[j], grid.rows[i]
-                if holds(b, x * multiplier, y * multiplier):
+                if box_holds(b, x * multiplier, y * multiplier):
                     w = affine_weights(x, y, v, guard)
                     if w[0] >= zero and w[1] >= zero and w[2] >= zero:
                         d = w[0] * z[0] + w[1] * z[1] + w[2] * z[2]
                         if face_index[frame, i, j] < 0 or d > nearest[frame, i, j]:
                             nearest[frame, i, j] = d
                             face_index[frame, i, j] = n
-    note_shown(tile, frame, top, bottom, left, right, lists, coverage)
+    record_shown(tile, frame, top, bottom, left, right, lists, coverage)
 
 
 @device
 def scaled_box(b, multiplier):
-    """A plane box in scaled coordinates."""
+    """Return a plane box in scaled coordinates."""
     return (b[0] * multiplier, b[1] * multiplier, b[2] * multiplier, b[3] * multiplier)
 
 
 @device
-def note_shown(tile, frame, top, bottom, left, right, lists, coverage):
-    """Whether a tile with triangles has uncovered pixels, and which triangles are shown."""
+def record_shown(tile, frame, top, bottom, left, right, lists, coverage):
+    """Write the flags of a tile with triangles that has uncovered pixels, and of the triangles that are shown."""
     open_pixels = False
     for i in range(top, bottom):
         for j in range(left, right):
@@ -183,7 +187,7 @@ def note_shown(tile, frame, top, bottom, left, right, lists, coverage):
 
 @device
 def line_distance(px, py, ax, ay, bx, by, far):
-    """(A x + B y + C)^2 / (A^2 + B^2 + 1e-7) where the foot lies between a and b, else ``far``."""
+    """Return (A x + B y + C)^2 / (A^2 + B^2 + 1e-7) where the foot lies between a and b, else ``far``."""
     A, B = by - ay, ax - bx
     C = bx * ay - ax * by
     u = A * px + B * py + C
@@ -195,13 +199,13 @@ def line_distance(px, py, ax, ay, bx, by, far):
 
 @device
 def corner_distance(px, py, ax, ay):
-    """|a - p|^2."""
+    """Return |a - p|^2."""
     return (ax - px) * (ax - px) + (ay - py) * (ay - py)
 
 
 @device
 def kaolin_distance(px, py, corner, far):
-    """Smallest of the six squared distances, and its kind."""
+    """Return the smallest of the six squared distances, and its kind."""
     best = line_distance(px, py, corner[0], corner[1], corner[2], corner[3], far)
     kind = 1
     d = line_distance(px, py, corner[2], corner[3], corner[4], corner[5], far)
@@ -219,7 +223,7 @@ def kaolin_distance(px, py, corner, far):
 
 @device
 def line_distance_adjoint(px, py, ax, ay, bx, by, d2):
-    """Derivative of line_distance by a and b (4), where the foot lies between them.
+    """Return the derivative of line_distance by a and b (4), where the foot lies between them.
 
     With u = A x + B y + C and D = A^2 + B^2 + 1e-7: by A 2 (x u - d^2 A) / D, by B 2 (y u - d^2 B) / D, by C 2 u / D.
     """
@@ -236,7 +240,7 @@ def line_distance_adjoint(px, py, ax, ay, bx, by, d2):
 
 @device
 def kaolin_distance_adjoint(px, py, corner, far):
-    """The squared distance, its kind, and its derivative by the corners (6)."""
+    """Return the squared distance, its kind, and its derivative by the corners (6)."""
     zero, two = constant(px, 0), constant(px, 2)
     d2, kind = kaolin_distance(px, py, corner, far)
     g0, g1, g2, g3, g4, g5 = zero, zero, zero, zero, zero, zero
@@ -256,14 +260,14 @@ def kaolin_distance_adjoint(px, py, corner, far):
 
 
 @device
-def scaled(v, factor):
-    """Six numbers times a factor."""
+def scale6(v, factor):
+    """Return six numbers times a factor."""
     return (v[0] * factor, v[1] * factor, v[2] * factor, v[3] * factor, v[4] * factor, v[5] * factor)
 
 
 @device
 def grown_box(v, reach, multiplier):
-    """The box of triangle v in scaled coordinates, grown by reach on each side."""
+    """Return the box of triangle v in scaled coordinates, grown by reach on each side."""
     b = scaled_box(plane_box(v, constant(reach, 0)), multiplier)
     grown = reach * multiplier
     return (b[0] - grown, b[1] + grown, b[2] - grown, b[3] + grown)
@@ -271,7 +275,7 @@ def grown_box(v, reach, multiplier):
 
 @device
 def kaolin_soften(tile, grid, mesh, lists, point, face_index, falloff, multiplier, miss, last):
-    """miss of the pixels of a tile, 0 where covered; last: index of the last triangle that counted, -1 for none."""
+    """Write miss of the pixels of a tile, 0 where covered, and to last the last triangle that counted, -1 for none."""
     frame, top, left = locate_tile(tile, grid)
     sharpness, reach, most = falloff.sharpness, falloff.reach, falloff.most
     zero, one = constant(reach, 0), constant(reach, 1)
@@ -288,8 +292,8 @@ def kaolin_soften(tile, grid, mesh, lists, point, face_index, falloff, multiplie
             while k < lists.start[tile + 1] and count < most:
                 n = lists.triangle[k]
                 v = load_corner(point, mesh, n)
-                if holds(grown_box(v, reach, multiplier), x, y):
-                    d2, kind = kaolin_distance(x, y, scaled(v, multiplier), far)
+                if box_holds(grown_box(v, reach, multiplier), x, y):
+                    d2, kind = kaolin_distance(x, y, scale6(v, multiplier), far)
                     miss[frame, i, j] *= one - exp(-sharpness * d2 / square)
                     last[frame, i, j] = n
                     count += 1
@@ -298,10 +302,10 @@ def kaolin_soften(tile, grid, mesh, lists, point, face_index, falloff, multiplie
 
 @device
 def kaolin_soften_adjoint(entry, grid, mesh, lists, open_tile, point, falloff, multiplier, last, adj_log_miss, slots):
-    """Cotangents of the corners of one entry's triangle from the pixels of its tile.
+    """Write cotangents of the corners of one entry's triangle from the pixels of its tile.
 
-    pull: cotangent of miss times miss; d miss / d p = -miss / (1 - p + 1e-7); the distance is scaled, the corner is
-    not, hence the one division by the multiplier.
+    adj_log_miss: cotangent of miss times miss; d miss / d p = -miss / (1 - p + 1e-7). The distance is scaled and the
+    corner is not, hence the one division by the multiplier.
     """
     n, tile, sharpness, reach = lists.triangle[entry], lists.tile[entry], falloff.sharpness, falloff.reach
     if not open_tile[tile]:
@@ -310,16 +314,16 @@ def kaolin_soften_adjoint(entry, grid, mesh, lists, open_tile, point, falloff, m
     zero, one, tiny = constant(reach, 0), constant(reach, 1), constant(reach, 1e-7)
     square = multiplier * multiplier
     v = load_corner(point, mesh, n)
-    b, u = grown_box(v, reach, multiplier), scaled(v, multiplier)
+    b, u = grown_box(v, reach, multiplier), scale6(v, multiplier)
     g0, g1, g2, g3, g4, g5 = zero, zero, zero, zero, zero, zero
     for i in range(top, minimum(top + TILE, grid.height)):
         for j in range(left, minimum(left + TILE, grid.width)):
             if adj_log_miss[frame, i, j] != zero and n <= last[frame, i, j]:
                 x, y = grid.columns[j] * multiplier, grid.rows[i] * multiplier
-                if holds(b, x, y):
+                if box_holds(b, x, y):
                     d2, kind, g = kaolin_distance_adjoint(x, y, u, constant(reach, 4) * square)
                     p = exp(-sharpness * d2 / square)
-                    g = scaled(g, sharpness * adj_log_miss[frame, i, j] / (one - p + tiny) * p / multiplier)
+                    g = scale6(g, sharpness * adj_log_miss[frame, i, j] / (one - p + tiny) * p / multiplier)
                     g0, g1, g2, g3, g4, g5 = g0 + g[0], g1 + g[1], g2 + g[2], g3 + g[3], g4 + g[4], g5 + g[5]
     slots[entry, 0], slots[entry, 1], slots[entry, 2] = g0, g1, g2
     slots[entry, 3], slots[entry, 4], slots[entry, 5] = g3, g4, g5

@@ -1,4 +1,4 @@
-"""The native back end: from a surface, a camera and lights to images, and the autograd function around drawing."""
+"""Native back end: from a surface, a camera and lights to images, and the autograd function around drawing."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from diffloom_raster import (
 
 from .drawing import (
     DibrPlan,
+    DrawAdjoint,
     Extras,
-    Found,
     Settings,
+    collect_features,
     crop,
     draw_adjoint,
-    features_of,
     find_plan,
-    padded,
+    pad,
     rasterise,
     shade,
 )
@@ -49,9 +49,9 @@ def render(
     renderer: DibrRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
 ) -> Image:  # fmt: skip
-    """Draw ``frames`` images; everything was checked."""
+    """Draw ``frames`` images; the scene was checked before."""
     colour, far = "rgba" in outputs, camera.far if "depth" in outputs else None
-    settings = settings_for(renderer, camera, colour or "silhouette" in outputs)
+    settings = make_settings(renderer, camera, colour or "silhouette" in outputs)
 
     def draw(layout: ImageLayout, points: Tensor, split: NearCut | None) -> Image:
         """The outputs asked for."""
@@ -60,7 +60,7 @@ def render(
         if not colour:
             tensors = tensors._replace(values=tensors.values[:, :0])
         if settings.kaolin and renderer.culls:
-            valid = as_array(_turned_to(points, surface.faces, camera))
+            valid = as_array(_find_facing(points, surface.faces, camera))
         style = DibrStyle(scene, colour, renderer.background, far, shown, valid)
         planes, depth, index = Draw.apply(plan, style, *tensors)  # type: ignore[no-untyped-call]
         return Image(
@@ -71,8 +71,8 @@ def render(
     return draw_in_front(surface, camera, frames, renderer.target, draw, settings.kaolin)
 
 
-def settings_for(renderer: DibrRenderer, camera: Camera, soft: bool) -> Settings:
-    """The settings in the units of the rasteriser: pixels, or Kaolin's plane."""
+def make_settings(renderer: DibrRenderer, camera: Camera, soft: bool) -> Settings:
+    """Return the settings in the units of the rasteriser: pixels, or Kaolin's plane."""
     kaolin = renderer.compat == "kaolin"
     unit = 1.0 if kaolin else 0.5 * min(camera.height, camera.width)
     return Settings(
@@ -81,8 +81,10 @@ def settings_for(renderer: DibrRenderer, camera: Camera, soft: bool) -> Settings
     )  # fmt: skip
 
 
-def _turned_to(vertices: Tensor, faces: Tensor, camera: Camera) -> Tensor:
-    """Kaolin's culling: whether a face's normal has no negative z in the camera's axes, (frames * faces,)."""
+def _find_facing(vertices: Tensor, faces: Tensor, camera: Camera) -> Tensor:
+    """Return True for faces whose normal has no negative z in the camera's axes, (frames * faces,): culling as in
+    Kaolin.
+    """
     with torch.no_grad():
         a, b, c = to_camera_axes(vertices, camera)[:, faces].unbind(2)
         z: Tensor = torch.linalg.cross(b - a, c - a)[..., 2]
@@ -92,8 +94,8 @@ def _turned_to(vertices: Tensor, faces: Tensor, camera: Camera) -> Tensor:
 class DibrStyle(NamedTuple):
     """Properties of a draw that carry no gradients.
 
-    colour: whether colours are wanted; else only mask and depth are. background: rgb. far: depth where nothing is shown
-    [m], None if depth is not wanted. shown: whether triangles are wanted. valid: (triangles,) flags, or empty for all.
+    colour: True if colours are wanted, else only mask and depth are. background: rgb. far: depth where nothing is shown
+    [m], None if depth is not wanted. shown: True if triangles are wanted. valid: (triangles,) flags, or empty for all.
     """
 
     scene: SceneStyle
@@ -105,13 +107,16 @@ class DibrStyle(NamedTuple):
 
     @property
     def textured(self) -> bool:
-        """Whether values are u, v."""
+        """True if values are u, v."""
         return self.scene.appearance.textured and self.colour
 
 
 class Draw(torch.autograd.Function):
-    """(plan, style, *SceneTensors) -> planes (frames, height, width, channels): rgb if wanted, then the mask if soft;
-    depth (frames, height, width) and triangles (frames, height, width) int32, -1 for none, or None where not wanted."""
+    """Autograd function (plan, style, *SceneTensors) -> planes, depth, triangles.
+
+    planes: (frames, height, width, channels) rgb if wanted, then the mask if soft. depth: (frames, height, width), and
+    triangles: (frames, height, width) int32, -1 for none; both None where not wanted.
+    """
 
     @staticmethod
     def forward(
@@ -140,14 +145,14 @@ class Draw(torch.autograd.Function):
             return (None,) * (2 + len(SceneTensors._fields))
         plan, style = ctx.plan, ctx.style
         needed = SceneTensors(*ctx.needs_input_grad[2:])
-        # the scene shares the memory of these; asking for them makes sure that nobody changed it meanwhile
+        # reading them checks that their memory, which the scene shares, was not changed meanwhile
         given = SceneTensors(*ctx.saved_tensors)
         found = draw_adjoint(
-            plan, ctx.source, ctx.drawn, ctx.shaded, style.scene.appearance.corners, _extras(style, needed),
-            padded(plan, adj_planes), padded(plan, None if adj_depth is None else adj_depth[..., None]),
+            plan, ctx.source, ctx.drawn, ctx.shaded, style.scene.appearance.corners, _list_extras(style, needed),
+            pad(plan, adj_planes), pad(plan, None if adj_depth is None else adj_depth[..., None]),
             soft=plan.settings.soft and adj_planes is not None,
         )  # fmt: skip
-        named = _by_name(plan, style, given, found)
+        named = _name_cotangents(plan, style, given, found)
         return None, None, *(named.get(name) if wanted else None for name, wanted in needed._asdict().items())
 
 
@@ -157,20 +162,21 @@ def _read_tensors(plan: DibrPlan, style: DibrStyle, given: SceneTensors) -> tupl
     world, cameras, none = as_array(given.points).reshape(-1, 3), given.cameras(), arena.ints(0)
     source = DibrSource(1, cameras, world, arena.floats(*world.shape), style.valid)
     normals = as_array(given.normals).reshape(-1, 3)
-    by_point = _joined(normals, world) if scene.shading else arena.floats(world.shape[0], 0)
+    by_point = _join(normals, world) if scene.shading else arena.floats(world.shape[0], 0)
     surfacing = DibrSurfacing(
         int(scene.shading > 0 or style.textured), scene.shading, int(style.textured), given.texels(made), cameras.eye,
         none, scene.material, none, given.lights(scene.kinds),
     )  # fmt: skip
-    return source, features_of(by_point, as_array(given.values), made.corners, made.stride), surfacing
+    return source, collect_features(by_point, as_array(given.values), made.corners, made.stride), surfacing
 
 
-def _joined(a: Any, b: Any) -> Any:
-    """Columns of a and then of b."""
+def _join(a: Any, b: Any) -> Any:
+    """Return the columns of a and then of b."""
     return np.concatenate((a, b), axis=1) if isinstance(a, np.ndarray) else torch.cat((a, b), dim=1)
 
 
-def _extras(style: DibrStyle, needed: SceneTensors) -> Extras:
+def _list_extras(style: DibrStyle, needed: SceneTensors) -> Extras:
+    """Return the extra cotangents that are needed."""
     return Extras(
         camera=any(needed.camera),
         eye=needed.eye and style.scene.shading == 2,
@@ -179,8 +185,8 @@ def _extras(style: DibrStyle, needed: SceneTensors) -> Extras:
     )
 
 
-def _by_name(plan: DibrPlan, style: DibrStyle, given: SceneTensors, found: Found) -> dict[str, Any]:
-    """Cotangents by the names of SceneTensors, in their shapes."""
+def _name_cotangents(plan: DibrPlan, style: DibrStyle, given: SceneTensors, found: DrawAdjoint) -> dict[str, Any]:
+    """Return cotangents by the names of SceneTensors, in their shapes."""
     tensor, made = plan.arena.tensor, found.cotangents
     world = made.world
     named: dict[str, Any] = {"values": tensor(made.own).reshape(given.values.shape)}

@@ -1,9 +1,9 @@
 """DIB-R on bare triangles: functions shaped like those of ``kaolin.render.mesh``, on CPU or CUDA, in either mode.
 
-Corners lie on the plane [-1, 1]^2, x right and y up, whatever the shape of the image; z is negative ahead of the
-camera and larger is nearer. compat="kaolin" follows Kaolin in everything. By default features and depth are
-perspective-correct, the nearest ``knum`` triangles count in the mask, and distances are isotropic: lengths on the
-image in units of half its shorter side, the same as on the plane when the image is square.
+Corners lie on the plane [-1, 1]^2, x right and y up, for any shape of the image; z is negative ahead of the camera and
+larger is nearer. compat="kaolin" follows Kaolin in everything. By default features and depth are perspective-correct,
+the nearest ``knum`` triangles count in the mask, and distances are isotropic: lengths on the image in units of half its
+shorter side, the same as on the plane when the image is square.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from diffloom_kernels import Arena, as_array
 from diffloom_raster import ImageLayout
 from diffloom_raster.records import Cameras, Corners, Lights, Texels
 
-from .drawing import DibrPlan, Extras, Settings, crop, draw_adjoint, features_of, find_plan, padded, rasterise, shade
-from .records import DibrSource, DibrSurfacing, Pixels, Shaded, Values
+from .drawing import DibrPlan, Extras, Settings, collect_features, crop, draw_adjoint, find_plan, pad, rasterise, shade
+from .records import DibrSource, DibrSurfacing, Pixels, ShadingRecord, Values
 
 Compat = Literal["kaolin"] | None
 
@@ -40,13 +40,23 @@ def rasterize(
     eps: float = 1e-8,
     compat: Compat = None,
 ) -> tuple[Tensor | tuple[Tensor, ...], Tensor]:
-    """Features (batch, height, width, n), 0 where nothing is shown, and face indices (batch, height, width), -1 there.
+    """Draw features of triangles.
 
-    face_vertices_z: (batch, faces, 3). face_vertices_image: (batch, faces, 3, 2). face_features: (batch, faces, 3, n)
-    or several such, then several come back. valid_faces: (batch, faces) bool, which to draw. multiplier, eps: scale
-    and guard of Kaolin's weights.
+    Args:
+        height: Height of the image [px].
+        width: Width of the image [px].
+        face_vertices_z: (batch, faces, 3) heights, negative ahead of the camera. Differentiable unless compat.
+        face_vertices_image: (batch, faces, 3, 2) on the plane. Differentiable.
+        face_features: (batch, faces, 3, n), or several tensors, for each of which an image is returned. Differentiable.
+        valid_faces: (batch, faces) bool, True for those to draw; None for all.
+        multiplier: Scale of Kaolin's weights.
+        eps: Guard of Kaolin's weights.
+        compat: "kaolin" to follow Kaolin's rules.
+
+    Returns:
+        Features (batch, height, width, n), 0 where nothing is shown, and face indices (batch, height, width), -1 there.
     """
-    features, shapes = _joined(face_features)
+    features, shapes = _join(face_features)
     settings = _settings(height, width, compat, None, multiplier, eps)
     planes, index = _draw(height, width, face_vertices_z, face_vertices_image, features, valid_faces, settings)
     return (planes if shapes is None else tuple(planes.split(shapes, dim=-1))), index
@@ -62,9 +72,19 @@ def soft_mask(
     *,
     compat: Compat = None,
 ) -> Tensor:
-    """The soft mask (batch, height, width): 1 where ``selected_face_idx`` is not -1, falling off outside.
+    """Draw the soft mask: 1 where ``selected_face_idx`` is not -1, falling off outside.
 
-    sigmainv: sharpness, boxlen: how far a face reaches, both in units of the plane. knum: faces that count at a pixel.
+    Args:
+        face_vertices_image: (batch, faces, 3, 2) on the plane. Differentiable.
+        selected_face_idx: (batch, height, width) faces shown, -1 for none.
+        sigmainv: Sharpness, in units of the plane.
+        boxlen: Distance up to which a face reaches, in units of the plane.
+        knum: Number of faces that count at a pixel.
+        multiplier: Scale of Kaolin's distances.
+        compat: "kaolin" to follow Kaolin's rules.
+
+    Returns:
+        (batch, height, width) in 0..1.
     """
     check_shape("selected_face_idx", selected_face_idx, ("batch", "height", "width"))
     height, width = (int(n) for n in selected_face_idx.shape[1:])
@@ -91,11 +111,15 @@ def dibr_rasterization(
     eps: float = 1e-8,
     compat: Compat = None,
 ) -> tuple[Tensor | tuple[Tensor, ...], Tensor, Tensor]:
-    """Features, soft mask and face indices; faces whose ``face_normals_z`` (batch, faces) is negative are not drawn.
+    """Draw features and the soft mask; faces whose ``face_normals_z`` (batch, faces) is negative are not drawn.
 
-    As in Kaolin they take part in the mask all the same, but only with compat="kaolin".
+    With compat="kaolin" these faces take part in the mask, as in Kaolin. The other parameters are those of
+    ``rasterize`` and ``soft_mask``.
+
+    Returns:
+        Features, soft mask and face indices.
     """
-    features, shapes = _joined(face_features)
+    features, shapes = _join(face_features)
     settings = _settings(height, width, compat, (sigmainv, boxlen, knum), multiplier, eps)
     valid = face_normals_z >= 0
     planes, index = _draw(height, width, face_vertices_z, face_vertices_image, features, valid, settings)
@@ -103,7 +127,8 @@ def dibr_rasterization(
     return (image if shapes is None else tuple(image.split(shapes, dim=-1))), mask, index
 
 
-def _joined(features: Tensor | Sequence[Tensor]) -> tuple[Tensor, list[int] | None]:
+def _join(features: Tensor | Sequence[Tensor]) -> tuple[Tensor, list[int] | None]:
+    """Return features as one tensor, and their widths if several were given."""
     if isinstance(features, Tensor):
         return check_shape("face_features", features, ("batch", "faces", 3, "channels")), None
     if not features:
@@ -114,6 +139,7 @@ def _joined(features: Tensor | Sequence[Tensor]) -> tuple[Tensor, list[int] | No
 def _settings(
     height: int, width: int, compat: Compat, mask: tuple[float, float, int] | None, multiplier: float, eps: float
 ) -> Settings:
+    """Return the settings of a call, after a check of ``compat``."""
     if compat not in (None, "kaolin"):
         raise InputError(f"compat: got {compat!r}; expected 'kaolin' or None")
     sigmainv, boxlen, knum = mask or (1.0, 0.0, 1)
@@ -125,7 +151,7 @@ def _settings(
 
 
 def _plan(height: int, width: int, image: Tensor, settings: Settings) -> DibrPlan:
-    """Triangles that share no points, those of all frames as one topology."""
+    """Return the plan of triangles that share no points, those of all frames as one topology."""
     check_shape("face_vertices_image", image, ("batch", "faces", 3, 2))
     batch, faces = int(image.shape[0]), int(image.shape[1])
     arena = Arena.of(image)
@@ -138,7 +164,7 @@ def _plan(height: int, width: int, image: Tensor, settings: Settings) -> DibrPla
 
 
 def _points(z: Tensor, image: Tensor, height: int, width: int, settings: Settings) -> Tensor:
-    """(points, 3) x, y and depth as the settings want them."""
+    """Return points (points, 3) x, y and depth in the units of the settings."""
     check_shape("face_vertices_image", image, ("batch", "faces", 3, 2))
     check_shape("face_vertices_z", z, (image.shape[0], image.shape[1], 3))
     if not settings.kaolin:
@@ -150,13 +176,13 @@ def _points(z: Tensor, image: Tensor, height: int, width: int, settings: Setting
 def _draw(
     height: int, width: int, z: Tensor, image: Tensor, features: Tensor, valid: Tensor | None, settings: Settings
 ) -> tuple[Tensor, Tensor]:
-    """Planes (batch, height, width, channels and mask), and indices of faces within a mesh, int64."""
+    """Return planes (batch, height, width, channels and mask), and indices of faces within a mesh, int64."""
     points = _points(z, image, height, width, settings)
     check_shape("face_features", features, (image.shape[0], image.shape[1], 3, "channels"))
     if valid is not None:
         check_shape("valid faces", valid, (image.shape[0], image.shape[1]))
     plan = _plan(height, width, image, settings)
-    # Kaolin lets invalid faces take part in the mask; otherwise they are nowhere.
+    # Kaolin lets invalid faces take part in the mask; our rules leave them out.
     flags = plan.arena.flags(0) if valid is None else as_array(valid.reshape(-1))
     planes, index = Rasterise.apply(plan, flags, points, features.reshape(-1, features.shape[-1]))  # type: ignore[no-untyped-call]
     return planes, torch.where(index >= 0, index % max(int(image.shape[1]), 1), -1).long()
@@ -164,19 +190,19 @@ def _draw(
 
 @functools.lru_cache(maxsize=8)
 def separate_corners(triangles: int, device: str) -> Corners:
-    """Triangles that share no points: 0 1 2, 3 4 5, ..."""
+    """Return corners of triangles that share no points: 0 1 2, 3 4 5, ..."""
     count = as_array(torch.arange(3 * triangles + 1, dtype=torch.int32, device=device))
     return Corners(count[:-1].reshape(-1, 3), count, count[:-1])
 
 
-def given_points(points: Tensor, valid: Any, arena: Arena) -> DibrSource:
-    """Points that are in place already."""
+def wrap_points(points: Tensor, valid: Any, arena: Arena) -> DibrSource:
+    """Return a source of points that are on the screen already."""
     none, two = arena.floats(0, 3), arena.floats(2)
     return DibrSource(0, Cameras(arena.floats(0, 3, 3), none, two, two), none, as_array(points), valid)
 
 
-def unshaded(arena: Arena) -> DibrSurfacing:
-    """Values stay what they are."""
+def make_unshaded(arena: Arena) -> DibrSurfacing:
+    """Return rules that leave values unchanged."""
     kinds = arena.ints(0)
     lights = Lights(arena.floats(1, 3), kinds, arena.floats(1, 0, 9), arena.floats(1, 0, 3), arena.floats(1, 1))
     texels = Texels(1, 1, 1, 0, arena.floats(1, 1, 3))
@@ -184,15 +210,18 @@ def unshaded(arena: Arena) -> DibrSurfacing:
 
 
 class Rasterise(torch.autograd.Function):
-    """(plan, valid, points (points, 3), features (points, n)) -> planes (frames, height, width, n and mask if soft), 0
-    where nothing is shown; triangles (frames, height, width) int32, -1 for none."""
+    """Autograd function (plan, valid, points (points, 3), features (points, n)) -> planes, triangles.
+
+    planes: (frames, height, width, n and mask if soft), 0 where nothing is shown. triangles: (frames, height, width)
+    int32, -1 for none.
+    """
 
     @staticmethod
     def forward(ctx: Any, plan: DibrPlan, valid: Any, points: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-        source, arena = given_points(points, valid, plan.arena), plan.arena
+        source, arena = wrap_points(points, valid, plan.arena), plan.arena
         drawn = rasterise(plan, source)
-        carried = features_of(arena.floats(int(points.shape[0]), 0), as_array(features), plan.layout.corners)
-        shaded, planes = shade(plan, source, drawn, carried, unshaded(arena), (), None)
+        carried = collect_features(arena.floats(int(points.shape[0]), 0), as_array(features), plan.layout.corners)
+        shaded, planes = shade(plan, source, drawn, carried, make_unshaded(arena), (), None)
         ctx.plan, ctx.source, ctx.drawn, ctx.shaded = plan, source, drawn, shaded
         ctx.save_for_backward(points, features)
         index = plan.layout.crop(drawn.coverage.face_index)
@@ -203,9 +232,9 @@ class Rasterise(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, adj_planes: Tensor, _: Any) -> tuple[Any, ...]:
         plan: DibrPlan = ctx.plan
-        _, features = ctx.saved_tensors  # asking for them makes sure that nobody changed them meanwhile
+        _, features = ctx.saved_tensors  # reading them checks that they were not changed
         found = draw_adjoint(
-            plan, ctx.source, ctx.drawn, ctx.shaded, plan.layout.corners, Extras(), padded(plan, adj_planes), None,
+            plan, ctx.source, ctx.drawn, ctx.shaded, plan.layout.corners, Extras(), pad(plan, adj_planes), None,
             soft=plan.settings.soft,
         )  # fmt: skip
         made = found.cotangents
@@ -214,14 +243,16 @@ class Rasterise(torch.autograd.Function):
 
 
 class SoftMask(torch.autograd.Function):
-    """(plan, points (points, 3), covered (frames, height, width) bool) -> the soft mask (frames, height, width)."""
+    """Autograd function (plan, points (points, 3), covered (frames, height, width) bool) -> mask (frames, height,
+    width).
+    """
 
     @staticmethod
     def forward(ctx: Any, plan: DibrPlan, points: Tensor, covered: Tensor) -> Tensor:
         layout, arena = plan.layout, plan.arena
         flags = arena.flags(*layout.padded, fill=False)
         flags[:, : layout.height, : layout.width] = as_array(covered)
-        ctx.plan, ctx.source = plan, given_points(points, arena.flags(0), arena)
+        ctx.plan, ctx.source = plan, wrap_points(points, arena.flags(0), arena)
         ctx.drawn = rasterise(plan, ctx.source, flags)
         ctx.save_for_backward(points)
         return 1.0 - layout.crop(ctx.drawn.mask.miss)
@@ -234,9 +265,9 @@ class SoftMask(torch.autograd.Function):
         none, flat, rows = arena.ints(0), arena.floats(0), arena.floats(int(points.shape[0]), 0)
         pixels = Pixels(ctx.drawn.counts, none, flat, flat, none)
         values = Values(arena.floats(3, 0), arena.floats(0, 0), arena.floats(1, 0))
-        shaded = Shaded(pixels, features_of(rows, rows, plan.layout.corners), values, unshaded(arena))
+        shaded = ShadingRecord(pixels, collect_features(rows, rows, plan.layout.corners), values, make_unshaded(arena))
         found = draw_adjoint(
-            plan, ctx.source, ctx.drawn, shaded, plan.layout.corners, Extras(), padded(plan, adj_mask[..., None]), None,
+            plan, ctx.source, ctx.drawn, shaded, plan.layout.corners, Extras(), pad(plan, adj_mask[..., None]), None,
             soft=True,
         )  # fmt: skip
         return None, arena.tensor(found.cotangents.screen), None

@@ -1,4 +1,4 @@
-"""The pipelines of DIB-R, and sums from chunks of pixels and entries of tiles over triangles and vertices.
+"""Pipelines of DIB-R, and sums from chunks of pixels and entries of tiles over triangles and vertices.
 
 Sums have a fixed order, without atomics: the result is the same for any number of threads. Counts that are 0 or 1
 (projects, soft, ...) switch passes off or on.
@@ -38,21 +38,28 @@ from .kaolin_kernels import (
 )
 from .pixel_kernels import (
     count_pixels,
+    fill_background,
     interpolate,
     interpolate_adjoint,
-    lay_ground,
     list_pixels,
-    name_frames,
-    put,
-    put_adjoint,
+    put_pixels,
+    put_pixels_adjoint,
     running_sum,
+    write_frames,
 )
-from .shading_kernels import name_materials, name_pixels, shade_pixels, shade_pixels_adjoint, sum_column, sum_eye
+from .shading_kernels import (
+    shade_pixels,
+    shade_pixels_adjoint,
+    sum_column,
+    sum_eye,
+    write_materials,
+    write_pixel_frames,
+)
 
 
 @device
 def gather_triangle(n, wants, box, cells, near_open, touched, chunk, slots, adj_corner):
-    """adj_corner[n, corner, 0:3]: what the chunks and the soft mask of triangle n pass to its corners."""
+    """Sum the cotangents of triangle n's chunks and of the soft mask into adj_corners[n, corner, 0:3]."""
     o = constant(adj_corner[n, 0, 0], 0)
     ax, ay, az, bx, by, bz, cx, cy, cz = o, o, o, o, o, o, o, o, o
     place = slots.place
@@ -70,7 +77,7 @@ def gather_triangle(n, wants, box, cells, near_open, touched, chunk, slots, adj_
 
 @device
 def gather_features(r, features, mesh, corners, chunk, slot_point, found):
-    """Row r of the cotangents of places and of features by point: sums over the corners around it."""
+    """Sum the corners around row r into the cotangents of positions and of features by point."""
     adj_place, adj_feature = found.screen, found.by_point
     t, v = r // mesh.points, r % mesh.points
     zero = constant(adj_place[r, 0], 0)
@@ -88,8 +95,10 @@ def gather_features(r, features, mesh, corners, chunk, slot_point, found):
 
 @device
 def gather_own(i, active, triangles, width, stride, corners, chunk, slot_own, adj_own):
-    """Row i of the cotangent of features with rows of their own: sums over the corners of all frames that take it, or
-    of its own frame where frames have ``stride`` rows each. active: 0 where pixels pass nothing."""
+    """Sum the corners of all frames that use row i into the cotangent of features with rows of their own.
+
+    Where frames have ``stride`` rows each, the corners of one frame are summed. active: 0 where pixels pass nothing.
+    """
     for d in range(i * width, (i + 1) * width):
         adj_own[d] = adj_own.dtype.type(0)
     row, begin, end = i, 0, triangles
@@ -105,7 +114,9 @@ def gather_own(i, active, triangles, width, stride, corners, chunk, slot_own, ad
 
 
 def prepare(setup, source, triangles, frame, bins):
-    """Project points, set triangles up and count what the tiles will list. frame: (triangles,) of a triangle."""
+    """Pipeline: project points, set triangles up and count the entries of tiles. frame: (triangles,) frame of each
+    triangle.
+    """
     frames, screen, n = setup.frames, source.screen, triangles.box.shape[0]
     viewport, grid, mesh, reach = frames.viewport, frames.grid, frames.mesh, setup.falloff.reach
     launch(source.projects * screen.shape[0], project_point, viewport, source.cameras, source.world, screen)
@@ -116,12 +127,14 @@ def prepare(setup, source, triangles, frame, bins):
             launch(n, kaolin_set_up, grid, viewport.near, screen, mesh, reach, triangles)
         else:
             launch(n, set_up_triangle, grid, mesh, screen, source.valid, setup.cull, reach, triangles)
-        launch(mesh.frame_start.shape[0] - 1, name_frames, mesh.frame_start, frame)
+        launch(mesh.frame_start.shape[0] - 1, write_frames, mesh.frame_start, frame)
     count_tiles(frames, triangles.box, triangles.planes, bins)
 
 
 def rasterise(fresh, soft, setup, screen, valid, triangles, tally, lists, scratch, coverage, mask, counts):
-    """What each pixel shows (unless known: fresh 0), the soft mask, and how many pixels each triangle has."""
+    """Pipeline: find the triangle of each pixel (unless known: fresh 0), the soft mask, and the pixels of each
+    triangle.
+    """
     grid, mesh, falloff = setup.frames.grid, setup.frames.mesh, setup.falloff
     tiles, n, inner, edges = tally.shape[0], triangles.inner.shape[0], triangles.inner, triangles.edges
     fill_tiles(setup.frames, triangles.box, triangles.planes, tally, lists)
@@ -147,35 +160,36 @@ def rasterise(fresh, soft, setup, screen, valid, triangles, tally, lists, scratc
 
 
 def shade(setup, screen, inner, edges, face_index, pixels, features, values, surfacing, rgb, miss, planes):
-    """List the covered pixels, interpolate, shade, and put them into the planes, the mask last; ground elsewhere."""
+    """Pipeline: list the covered pixels, interpolate, shade, and write the planes, the mask last; ground elsewhere."""
     grid, mesh, n, chunks = setup.frames.grid, setup.frames.mesh, inner.shape[0], pixels.owner.shape[0]
     launch(n, list_pixels, grid, inner, edges, face_index, pixels)
     launch_runs(setup.lanes * chunks, interpolate, setup.rules, setup.length, mesh, pixels, screen, features, values)
-    launch(min(surfacing.frame.shape[0], 1) * (mesh.frame_start.shape[0] - 1), name_pixels, mesh.frame_start,
+    launch(min(surfacing.frame.shape[0], 1) * (mesh.frame_start.shape[0] - 1), write_pixel_frames, mesh.frame_start,
            pixels.counts.first, surfacing.frame)
-    launch(min(surfacing.material.shape[0], 1) * n, name_materials, pixels.counts.first, surfacing.face_material,
+    launch(min(surfacing.material.shape[0], 1) * n, write_materials, pixels.counts.first, surfacing.face_material,
            surfacing.material)
     launch_runs(surfacing.shades * rgb.shape[1], shade_pixels, surfacing, values.value, rgb)
     with independent:
-        launch(chunks, put, planes.channels, planes.channels + planes.soft, setup.length, pixels, rgb, planes.colour)
-        launch(planes.deep * chunks, put, 1, 1, setup.length, pixels, values.depth, planes.depth)
-        launch(face_index.shape[0] * face_index.shape[1], lay_ground, face_index, miss, planes)
+        launch(chunks, put_pixels, planes.channels, planes.channels + planes.soft, setup.length, pixels, rgb,
+               planes.colour)
+        launch(planes.deep * chunks, put_pixels, 1, 1, setup.length, pixels, values.depth, planes.depth)
+        launch(face_index.shape[0] * face_index.shape[1], fill_background, face_index, miss, planes)
 
 
 def pixels_adjoint(setup, wants, source, pixels, features, values, surfacing, adj_planes, adjoint, slots):
-    """From planes and depths to the slots of chunks. adj_planes: records.PlanesAdjoint."""
+    """Pass cotangents of planes and depths to the slots of chunks. adj_planes: records.PlanesAdjoint."""
     mesh, length, chunks = setup.frames.mesh, setup.length, pixels.owner.shape[0]
     with independent:
-        launch(wants.features * chunks, put_adjoint, wants.channels, adj_planes.stride, length, pixels,
+        launch(wants.features * chunks, put_pixels_adjoint, wants.channels, adj_planes.stride, length, pixels,
                adj_planes.colour, adjoint.rgb)
-        launch(wants.deep * chunks, put_adjoint, 1, 1, length, pixels, adj_planes.depth, adjoint.depth)
+        launch(wants.deep * chunks, put_pixels_adjoint, 1, 1, length, pixels, adj_planes.depth, adjoint.depth)
     launch_runs(wants.shades * adjoint.rgb.shape[1], shade_pixels_adjoint, wants, surfacing, values.value, adjoint)
     launch_runs(wants.features * setup.lanes * chunks, interpolate_adjoint, setup.rules, length, mesh, pixels,
                 source.screen, features, values.weight, adjoint, slots)
 
 
 def mask_adjoint(setup, wants, screen, drawn, adj_planes, slots):
-    """From the mask to the slots of entries. drawn: records.Drawn."""
+    """Pass cotangents of the mask to the slots of entries. drawn: records.MaskRecord."""
     grid, mesh, lists, mask, falloff = setup.frames.grid, setup.frames.mesh, drawn.lists, drawn.mask, setup.falloff
     open_tile = drawn.open
     with independent:
@@ -192,9 +206,10 @@ def mask_adjoint(setup, wants, screen, drawn, adj_planes, slots):
 
 
 def draw_adjoint(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots, corners, own_corners, found):
-    """From planes and depths to places and features, and on to the world and the camera.
+    """Pipeline: compute cotangents of positions and features, and of the world and the camera, from planes and depths.
 
-    drawn, shaded: what forward left, records.Drawn and records.Shaded. found: records.Cotangents.
+    drawn, shaded: results of the forward pass, records.MaskRecord and records.ShadingRecord. found:
+    records.DibrCotangents.
     """
     frames, chunk, features = setup.frames, shaded.pixels.counts.chunk, shaded.features
     pixels_adjoint(setup, wants, source, shaded.pixels, features, shaded.values, shaded.surfacing,
@@ -216,7 +231,7 @@ def draw_adjoint(setup, wants, source, drawn, shaded, adj_planes, adjoint, slots
 
 
 def sum_lights(frames, frame_start, first, table, adj_eye, totals, eye_totals):
-    """Totals of the table's columns, and of what each frame's pixels pass to the eye."""
+    """Pipeline: sum the table's columns, and each frame's cotangents of the eye."""
     with independent:
         launch(table.shape[1], sum_column, table, totals)
         launch(frames, sum_eye, frame_start, first, adj_eye, eye_totals)
@@ -224,5 +239,5 @@ def sum_lights(frames, frame_start, first, table, adj_eye, totals, eye_totals):
 
 PIPELINES: tuple[Any, ...] = (prepare, rasterise, shade, draw_adjoint, sum_lights, sample_image_adjoint)
 
-#: By whether Kaolin is followed. Samples are registered by programs.py, which the CUDA check imports.
+#: Programs by our rules (False) and Kaolin's (True). programs.py, which the CUDA check imports, registers samples.
 PROGRAMS = {False: Program("dibr", PIPELINES), True: Program("dibr_kaolin", PIPELINES)}

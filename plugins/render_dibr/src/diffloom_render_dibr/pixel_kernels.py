@@ -1,9 +1,9 @@
-"""The covered pixels as a list, triangle by triangle, and features at them.
+"""List of the covered pixels, triangle by triangle, and features at them.
 
-So a triangle finds its pixels side by side, forward and backward, and nothing is searched or shared. Each triangle's
-part is filled up to whole runs, the last pixel being repeated: a run of lanes never mixes triangles. The part of a
-large triangle is cut into *chunks*, the work items of interpolation. counts, pixels, planes: see records.py; of the
-planes the channels of a pixel lie side by side.
+A triangle finds its pixels side by side, forward and backward, and nothing is searched or shared. Each triangle's part
+is filled up to whole runs, the last pixel being repeated: a run of lanes never mixes triangles. The part of a large
+triangle is cut into *chunks*, the work items of interpolation. counts, pixels, planes: see records.py; in the planes
+the channels of a pixel lie side by side.
 
 Features at a pixel are weighted sums of those at the three corners of its triangle,
 
@@ -11,7 +11,7 @@ Features at a pixel are weighted sums of those at the three corners of its trian
 
 with perspective-correct weights q, or affine ones where Kaolin is followed, whose z is minus the depth. Features come
 by point and from rows of their own, which frames share or have each (records.Features). Values are stored channel by
-channel, pixels in the order of the list, those by point first; so are the weights, for the adjoint.
+channel, pixels in the order of the list, those by point first, and so are the weights for the adjoint.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from diffloom_raster.kernels import (
 
 from .kaolin_kernels import affine_weights, affine_weights_adjoint
 
-#: Pixels to which parts are filled up.
+#: Number of pixels that parts are filled up to multiples of.
 RUN = 8
-#: Columns of a box from which on it pays to find a row's ends instead of looking through the row.
+#: Number of columns of a box from which finding a row's ends is faster than testing each pixel of the row.
 WIDE = 16
 
 
 @device
-def name_frames(t, frame_start, frame):
-    """frame[n] = t for the triangles of frame t."""
+def write_frames(t, frame_start, frame):
+    """Write t to frame[n] for the triangles n of frame t."""
     for n in range(frame_start[t], frame_start[t + 1]):
         frame[n] = t
 
 
 @device
 def row_ends(n, i, inner, edges, grid):
-    """First and last column that row i of triangle n may cover; edges is empty by Kaolin's rules."""
+    """Return the first and last column that row i of triangle n may cover; edges is empty by Kaolin's rules."""
     columns, rows = grid.columns, grid.rows
     first, last = inner[n, 0], inner[n, 2]
     if edges.shape[0] == 0 or last - first < WIDE:
@@ -60,14 +60,16 @@ def row_ends(n, i, inner, edges, grid):
                 high = minimum(high, x)
             else:
                 low = maximum(low, x)
-    # one more on each side for rounding: pixels are asked whom they show
+    # one more on each side for rounding, because the pixels' own triangles decide
     low, high = minimum(low, right), maximum(high, left)
     return maximum(first, first + int(low - left) - 1), minimum(last, first + int(high - left) + 2)
 
 
 @device
 def count_pixels(n, length, grid, inner, edges, coverage, counts):
-    """count[n]: pixels that show triangle n; first[n + 1]: filled up to runs; chunk[n + 1]: chunks of ``length``."""
+    """Count the pixels that show triangle n: count[n]; filled up to runs: first[n + 1]; chunks of ``length``: chunk[n +
+    1].
+    """
     found, t = 0, counts.frame[n]
     if coverage.visible[n]:
         for i in range(inner[n, 1], inner[n, 3] + 1):
@@ -82,7 +84,7 @@ def count_pixels(n, length, grid, inner, edges, coverage, counts):
 
 @device
 def running_sum(k, count):
-    """count[n] += count[n - 1], from 0 on."""
+    """Add count[n - 1] to count[n], from the first to the last."""
     count[0] = 0
     for n in range(1, count.shape[0]):
         count[n] += count[n - 1]
@@ -90,7 +92,9 @@ def running_sum(k, count):
 
 @device
 def list_pixels(n, grid, inner, edges, face_index, pixels):
-    """The pixels of triangle n: their place in its frame (filled up to tiles), their centres, their chunks' owner."""
+    """Write the pixels of triangle n: their position in its frame (filled up to tiles), their centres, their chunks'
+    owner.
+    """
     first, chunk, spot, xs, ys = pixels.counts.first, pixels.counts.chunk, pixels.spot, pixels.x, pixels.y
     if pixels.counts.shown[n] == 0:
         return
@@ -110,7 +114,7 @@ def list_pixels(n, grid, inner, edges, face_index, pixels):
 
 @device
 def chunk_pixels(c, length, pixels):
-    """Triangle, begin and end of chunk c in the list."""
+    """Return triangle, begin and end of chunk c in the list."""
     first, chunk = pixels.counts.first, pixels.counts.chunk
     n = pixels.owner[c]
     begin = first[n] + (c - chunk[n]) * length
@@ -121,8 +125,8 @@ def chunk_pixels(c, length, pixels):
 
 
 @device
-def put(c, channels, stride, length, pixels, value, planes):
-    """planes[frame, spot stride + d] = value[d, pixel] for the pixels of chunk c."""
+def put_pixels(c, channels, stride, length, pixels, value, planes):
+    """Write value[d, pixel] to planes[frame, spot stride + d] for the pixels of chunk c."""
     n, begin, end = chunk_pixels(c, length, pixels)
     counts, spot = pixels.counts, pixels.spot
     t, end = counts.frame[n], minimum(end, counts.first[n] + counts.shown[n])
@@ -137,8 +141,10 @@ def put(c, channels, stride, length, pixels, value, planes):
 
 
 @device
-def put_adjoint(c, channels, stride, length, pixels, adj_planes, adj_value):
-    """adj_value[d, pixel] = adj_planes[frame, spot stride + d]: the adjoint of put; what fills up runs gets 0."""
+def put_pixels_adjoint(c, channels, stride, length, pixels, adj_planes, adj_value):
+    """Write adj_planes[frame, spot stride + d] to adj_value[d, pixel]: the adjoint of put_pixels; pixels that fill up
+    get 0.
+    """
     n, begin, end = chunk_pixels(c, length, pixels)
     counts, spot = pixels.counts, pixels.spot
     t, real = counts.frame[n], minimum(end, counts.first[n] + counts.shown[n])
@@ -157,8 +163,10 @@ def put_adjoint(c, channels, stride, length, pixels, adj_planes, adj_value):
 
 
 @device
-def lay_ground(r, face_index, miss, made):
-    """Row r of all frames where nothing is shown: the ground's channels, and far, its last; and the mask everywhere."""
+def fill_background(r, face_index, miss, made):
+    """Write row r of all frames where nothing is shown: the ground's channels, and far, its last; and the mask
+    everywhere.
+    """
     height, width = face_index.shape[1], face_index.shape[2]
     frame, i = r // height, r % height
     channels, ground, planes = made.channels, made.ground, made.colour
@@ -186,7 +194,7 @@ def lay_ground(r, face_index, miss, made):
 
 @generic
 def interpolate(e, rules, length, mesh, pixels, point, features, values):
-    """Weights, values and depth of the pixels of a chunk."""
+    """Write weights, values and depth of the pixels of a chunk."""
     xs, ys, weight, value = pixels.x, pixels.y, values.weight, values.value
     by_point, own, own_width = features.by_point, features.own, features.width
     width = run_width(e)
@@ -214,7 +222,9 @@ def interpolate(e, rules, length, mesh, pixels, point, features, values):
 
 @device
 def feature_sums(here, runs, d, weight, adj_value, zero):
-    """Cotangents (3) of a channel's features at the corners: sums over the runs of a chunk that begin at ``here``."""
+    """Return cotangents (3) of a channel's features at the corners: sums over the runs of a chunk that begin at
+    ``here``.
+    """
     s0, s1, s2 = weight[0, here] * zero, weight[0, here] * zero, weight[0, here] * zero
     for k in range(runs):
         h = adj_value[d, here]
@@ -225,7 +235,7 @@ def feature_sums(here, runs, d, weight, adj_value, zero):
 
 @generic
 def interpolate_adjoint(e, rules, length, mesh, pixels, point, features, weight, adjoint, slots):
-    """Cotangents of the corners of a chunk's triangle: x, y, z in the slots, and of the features there."""
+    """Write cotangents of the corners of a chunk's triangle: x, y, z in the slots, and of the features there."""
     xs, ys, by_point, own, own_width = pixels.x, pixels.y, features.by_point, features.own, features.width
     adj_value, adj_depth, slot_place = adjoint.value, adjoint.depth, slots.place
     width = run_width(e)

@@ -13,12 +13,13 @@ from .renderer import DibrRenderer
 
 
 def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
+    """Replace the results of a recorded pipeline: all points lie in front of the near plane."""
     if pipeline == "prepare":
         args[1].screen.fill(1.0)  # in front of the near plane
 
 
 def recorded_arguments(dtype: Any, compat: Literal["kaolin"] | None = None) -> RecordedCalls:
-    """Return the arguments by pipeline, in float32 or float64, by our rules or Kaolin's."""
+    """Return the arguments of each pipeline, in float32 or float64, by our rules or Kaolin's."""
     surface, camera, lights = make_sample_scene(dtype)
     renderer = DibrRenderer(compat=compat, target="cuda")
     with record_calls(PROGRAMS[compat is not None], _answer) as noted:

@@ -1,4 +1,4 @@
-"""What DIB-R's kernels are given, besides the records of the raster layer."""
+"""Records that DIB-R's kernels are given, besides those of the raster layer."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ class Guard(NamedTuple):
 
 
 class DibrRules(NamedTuple):
-    """kaolin: whether to follow Kaolin, settled before compiling."""
+    """Rules of rasterising; kaolin: follow Kaolin, a compile-time constant."""
 
     kaolin: bool
     guard: Guard
 
 
 class DibrSetup(NamedTuple):
-    """What is the same in every draw of a plan. cull: leave out triangles turned away. length: pixels of a chunk.
-    lanes: elements of a run."""
+    """Parameters that are constant in every draw of a plan.
+
+    cull: leave out triangles turned away. length: pixels of a chunk. lanes: elements of a run.
+    """
 
     rules: DibrRules
     frames: FrameSetup
@@ -34,10 +36,11 @@ class DibrSetup(NamedTuple):
 
 
 class DibrSource(NamedTuple):
-    """Where points come from: the world through cameras (projects 1), or given in place.
+    """Source of points: the world through cameras (projects 1), or positions on the screen (projects 0).
 
     world: (points, 3) [m]. screen: (points, 3) x, y, depth, filled by drawing if it projects. valid: (triangles,)
-    flags, or empty for all; what is not valid is nowhere, but by Kaolin's rules still takes part in the mask.
+    flags, or empty for all. Triangles that are not valid are not drawn, but by Kaolin's rules they take part in the
+    mask.
     """
 
     projects: int
@@ -48,8 +51,11 @@ class DibrSource(NamedTuple):
 
 
 class PixelCounts(NamedTuple):
-    """frame, shown: (triangles,) whose frame it is and how many pixels show it. first, chunk: (triangles + 1,) where
-    its pixels, filled up to runs, and its chunks begin."""
+    """Numbers of pixels by triangle.
+
+    frame, shown: (triangles,) frame of each triangle and number of pixels that show it. first, chunk: (triangles + 1,)
+    first pixel, filled up to runs, and first chunk of each triangle.
+    """
 
     frame: Any
     shown: Any
@@ -58,7 +64,10 @@ class PixelCounts(NamedTuple):
 
 
 class Pixels(NamedTuple):
-    """The covered pixels, triangle by triangle. owner: (chunks,) triangle. x, y: centres; spot: place in the frame."""
+    """Covered pixels, triangle by triangle.
+
+    owner: (chunks,) triangle. x, y: centres; spot: position in the frame.
+    """
 
     counts: PixelCounts
     owner: Any
@@ -68,10 +77,12 @@ class Pixels(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What is interpolated. by_point: (points, n). own: ``rows`` rows of ``width`` numbers, the corners of faces using
-    rows own_index; stride: rows from a frame's to the next frame's, 0 where all frames share them.
+    """Features that are interpolated.
 
-    The rows are one flat array: colours, texture coordinates and whatever else one has drawn then share their code.
+    by_point: (points, n). own: ``rows`` rows of ``width`` numbers, the corners of faces using rows own_index; stride:
+    rows from a frame's to the next frame's, 0 where all frames share them.
+
+    The rows are one flat array, so that colours, texture coordinates and any other features share their code.
     """
 
     by_point: Any
@@ -83,7 +94,7 @@ class Features(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Of covered pixels: weights (3, pixels) of the corners, value (channels, pixels), depth (1, pixels)."""
+    """Values at covered pixels: weights (3, pixels) of the corners, value (channels, pixels), depth (1, pixels)."""
 
     weight: Any
     value: Any
@@ -91,10 +102,11 @@ class Values(NamedTuple):
 
 
 class DibrSurfacing(NamedTuple):
-    """How values become colours. shades: 0 if they are colours already. shading: 0 unlit, 1 lambert, 2 phong.
+    """Rules that turn values into colours.
 
-    eye: (frames or 1, 3). frame: (pixels,) the frame of each pixel, empty where nothing asks for it. face_material:
-    (faces,) numbers of their materials, and material: (pixels,) that of each pixel; both empty where there is one.
+    shades: 0 if values are colours already. shading: 0 unlit, 1 lambert, 2 phong. eye: (frames or 1, 3). frame:
+    (pixels,) frame of each pixel, empty where it is not needed. face_material: (faces,) numbers of their materials, and
+    material: (pixels,) that of each pixel; both empty where there is one.
     """
 
     shades: int
@@ -109,8 +121,11 @@ class DibrSurfacing(NamedTuple):
 
 
 class DibrScratch(NamedTuple):
-    """nearest, which: (frames, rows, columns), see cover in diffloom_raster.kernels. near: (entries, TILE). last:
-    (frames, rows, columns) the last triangle that counted in Kaolin's mask."""
+    """Workspace of rasterising.
+
+    nearest, which: (frames, rows, columns), see cover in diffloom_raster.kernels. near: (entries, TILE). last: (frames,
+    rows, columns) the last triangle that counted in Kaolin's mask.
+    """
 
     nearest: Any
     which: Any
@@ -118,8 +133,8 @@ class DibrScratch(NamedTuple):
     last: Any
 
 
-class Drawn(NamedTuple):
-    """What rasterising left, and where the adjoint of the mask looks its entries up."""
+class MaskRecord(NamedTuple):
+    """Results of rasterising that the adjoint of the mask reads, and the cells by which it finds entries."""
 
     box: Any
     sides: Any
@@ -131,8 +146,8 @@ class Drawn(NamedTuple):
     near_open: Any
 
 
-class Shaded(NamedTuple):
-    """What shading left."""
+class ShadingRecord(NamedTuple):
+    """Results of shading that the adjoint reads."""
 
     pixels: Pixels
     features: Features
@@ -149,9 +164,10 @@ class PlanesAdjoint(NamedTuple):
 
 
 class Planes(NamedTuple):
-    """colour: (frames, pixels x channels), the mask last if soft; depth: (frames, pixels), or (0, pixels).
+    """Images that are drawn.
 
-    channels: of colours. soft, deep: whether there are a mask and depths. ground: channels and far where nothing is.
+    colour: (frames, pixels x channels), the mask last if soft; depth: (frames, pixels), or (0, pixels). channels: of
+    colours. soft, deep: 1 if there are a mask and depths. ground: channels, and far, where nothing is shown.
     """
 
     channels: int
@@ -163,9 +179,11 @@ class Planes(NamedTuple):
 
 
 class DibrWants(NamedTuple):
-    """What passes cotangents: features (pixels do), shades, channels of colours, deep (depths), and the camera's
-    frames; what costs extra: of the texture, of the eye through highlights, of the lights. stripes: of an entry's
-    tile, 0 if the mask passes nothing."""
+    """Flags of the cotangents that are wanted.
+
+    features: pixels pass cotangents. shades; channels of colours; deep: depths pass them. texture, eye (through
+    highlights), table (lights): extra cotangents. stripes: of an entry's tile, 0 if the mask passes none.
+    """
 
     features: int
     shades: int
@@ -178,8 +196,11 @@ class DibrWants(NamedTuple):
 
 
 class PixelsAdjoint(NamedTuple):
-    """Cotangents of covered pixels: rgb and value (channels, pixels), depth (1, pixels); colour, eye (3, pixels) and
-    table (runs, columns) as far as wanted."""
+    """Cotangents of covered pixels.
+
+    rgb and value (channels, pixels), depth (1, pixels); colour, eye (3, pixels) and table (runs, columns) as far as
+    wanted.
+    """
 
     rgb: Any
     value: Any
@@ -190,8 +211,11 @@ class PixelsAdjoint(NamedTuple):
 
 
 class DibrSlots(NamedTuple):
-    """What chunks and entries pass. mask: (entries x stripes, 6). place: (chunks, 3, 3). point: (chunks, 3, channels);
-    own: the same, flat. pull: (frames, rows, columns)."""
+    """Cotangents by chunks and entries.
+
+    mask: (entries x stripes, 6). place: (chunks, 3, 3). point: (chunks, 3, channels); own: the same, flat.
+    adj_log_miss: (frames, rows, columns).
+    """
 
     mask: Any
     place: Any
@@ -201,8 +225,11 @@ class DibrSlots(NamedTuple):
 
 
 class DibrCotangents(NamedTuple):
-    """corners: (triangles, 3, 3). screen, seen: (points, 3). by_point, own: as given. world: (points, 3). camera:
-    (frames, 16)."""
+    """Cotangents of points, features and cameras.
+
+    corners: (triangles, 3, 3). screen, seen: (points, 3). by_point, own: in the shapes of Features. world: (points, 3).
+    camera: (frames, 16).
+    """
 
     corners: Any
     screen: Any

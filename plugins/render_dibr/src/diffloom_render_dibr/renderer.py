@@ -1,4 +1,4 @@
-"""The renderer "dibr"."""
+"""DIB-R as a renderer."""
 
 from __future__ import annotations
 
@@ -27,23 +27,26 @@ CAPABILITIES = Capabilities(
 
 @dataclass(frozen=True)
 class DibrRenderer(Renderer):
-    """DIB-R: every pixel shows the nearest face that holds its centre; around the object a soft mask falls off.
+    """DIB-R (Chen et al. 2019): every pixel shows the nearest face that holds its centre, with a soft mask around the
+    object.
 
     Colours and depth pass gradients where a face is shown, the mask passes them around it. The silhouette is the soft
     mask: 1 where covered, else 1 - prod (1 - exp(-sigmainv d^2)) over the nearest faces, d being the distance from a
     face where the image's short side spans 2.
 
-    sigmainv: sharpness of the mask; 1 / sigma of the soft rasterizer is of the same kind.
-    boxlen: how far from a face the mask reaches, in the units of d. None for where the probability falls to 1e-4 (0.02
-        with compat).
-    knum: how many of the nearest faces count at a pixel, or None for all within reach.
-    background: rgb where nothing is shown.
-    cull_backfaces: leave out faces turned away from the camera. None for no (yes with compat).
-    compat: "kaolin" to follow Kaolin in everything: affine interpolation on the image, the first ``knum`` faces by
-        index instead of the nearest, distances in units of half the width and height, culling by the normal's z, faces
-        that reach behind the camera's near left out instead of cut.
-    backend: "native"; "kaolin" for that library, on CUDA; "auto" for it where it is installed and tensors are on a GPU.
-    target: where the native back end runs: "auto", "serial", "parallel" or "cuda".
+    Args:
+        sigmainv: Sharpness of the mask; comparable to 1 / sigma of the soft rasterizer.
+        boxlen: Distance from a face up to which the mask reaches, in the units of d. None for the distance at which the
+            probability falls to 1e-4 (0.02 with compat).
+        knum: Number of nearest faces that count at a pixel, or None for all within reach.
+        background: Red, green, blue where nothing is shown.
+        cull_backfaces: Leave out faces turned away from the camera. None for no (yes with compat).
+        compat: "kaolin" to follow Kaolin in everything: affine interpolation on the image, the first ``knum`` faces by
+            index instead of the nearest, distances in units of half the width and height, culling by the normal's z,
+            faces that reach behind the camera's near left out instead of cut.
+        backend: "native"; "kaolin" for that library, on CUDA; "auto" for it where it is installed and tensors are on a
+            GPU.
+        target: Where the native back end runs: "auto", "serial", "parallel" or "cuda".
     """
 
     sigmainv: float = 7000.0
@@ -70,14 +73,14 @@ class DibrRenderer(Renderer):
 
     @property
     def reach(self) -> float:
-        """How far from a face the mask reaches, in the units of sigmainv."""
+        """Distance from a face up to which the mask reaches, in the units of sigmainv."""
         if self.boxlen is not None:
             return self.boxlen
         return 0.02 if self.compat else math.sqrt(math.log(1.0 / LEAST) / self.sigmainv)
 
     @property
     def culls(self) -> bool:
-        """Whether faces seen from behind are left out."""
+        """True if faces seen from behind are left out."""
         return self.compat is not None if self.cull_backfaces is None else self.cull_backfaces
 
     @property

@@ -1,4 +1,4 @@
-"""The colour of listed pixels under the lights, and the adjoint, a run of pixels at a time.
+"""Colour of listed pixels under the lights, and the adjoint, a run of pixels at a time.
 
 value: (channels, pixels), the interpolated normal (3) and position (3) if lit, then the surface's own colour (3) or its
 texture coordinates (2). surfacing: see records.py.
@@ -20,7 +20,7 @@ from diffloom_raster.kernels import (
 
 @device
 def row3(value, d, e):
-    """Three channels from d on."""
+    """Return three channels from d on."""
     return (value[d, e], value[d + 1, e], value[d + 2, e])
 
 
@@ -32,7 +32,7 @@ def set_row3(value, d, e, v):
 
 @device
 def texel_row(e, surfacing):
-    """The texture's first row in the frame of a run, all of whose pixels show one triangle."""
+    """Return the texture's first row in the frame of a run, all of whose pixels show one triangle."""
     if surfacing.texels.stride > 0:
         return surfacing.frame[first_index(e)] * surfacing.texels.stride
     return 0
@@ -40,7 +40,7 @@ def texel_row(e, surfacing):
 
 @device
 def own_colour(e, surfacing, value):
-    """The surface's own colour, and its derivatives by u and v if it is textured."""
+    """Return the surface's own colour, and its derivatives by u and v if it is textured."""
     d = 6 if surfacing.shading > 0 else 0
     if surfacing.textured:
         return sample(value[d, e], value[d + 1, e], texel_row(e, surfacing), surfacing.texels)
@@ -50,8 +50,8 @@ def own_colour(e, surfacing, value):
 
 
 @device
-def eye_of(e, surfacing):
-    """The camera's place."""
+def load_eye(e, surfacing):
+    """Return the camera's position."""
     eye = surfacing.eye
     if surfacing.frame.shape[0] > 0 and eye.shape[0] > 1:
         t = surfacing.frame[e]
@@ -60,8 +60,8 @@ def eye_of(e, surfacing):
 
 
 @device
-def material_of(e, surfacing):
-    """The number of the material of a run, all of whose pixels show one triangle."""
+def load_material(e, surfacing):
+    """Return the number of the material of a run, all of whose pixels show one triangle."""
     if surfacing.material.shape[0] > 0:
         return surfacing.material[first_index(e)]
     return 0
@@ -69,25 +69,27 @@ def material_of(e, surfacing):
 
 @device
 def place_and_normal(e, surfacing, value):
-    """Position, and unit normal and direction to the eye with what unit3 tells of them."""
+    """Return position, and unit normal and direction to the eye with the other results of unit3."""
     position = row3(value, 3, e)
-    return position, unit3(row3(value, 0, e), value), unit3(sub3(eye_of(e, surfacing), position), value)
+    return position, unit3(row3(value, 0, e), value), unit3(sub3(load_eye(e, surfacing), position), value)
 
 
 @device
 def shade_pixels(e, surfacing, value, rgb):
-    """rgb[:, e]: the own colour, under the lights if lit."""
+    """Write the own colour, under the lights if lit, to rgb[:, e]."""
     colour, by_u, by_v = own_colour(e, surfacing, value)
     if surfacing.shading > 0:
         position, n, view = place_and_normal(e, surfacing, value)
-        m = material_of(e, surfacing)
+        m = load_material(e, surfacing)
         colour = lit_colour(m, colour, n[0], view[0], position, surfacing.lights, surfacing.shading == 2)
     set_row3(rgb, 0, e, colour)
 
 
 @device
 def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
-    """Cotangents of the values of pixels e; and, if wanted, of own colour and eye, and the table's row of this run."""
+    """Write cotangents of the values of pixels e; and, if wanted, of own colour and eye, and the table's row of this
+    run.
+    """
     colour, by_u, by_v = own_colour(e, surfacing, value)
     adj, adj_value = row3(adjoint.rgb, 0, e), adjoint.value
     adj_own = adj
@@ -95,7 +97,7 @@ def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
     if surfacing.shading > 0:
         d = 6
         position, n, view = place_and_normal(e, surfacing, value)
-        m, highlights = material_of(e, surfacing), surfacing.shading == 2
+        m, highlights = load_material(e, surfacing), surfacing.shading == 2
         lit, adj_own, adj_position, adj_normal, adj_eye = lit_colour_adjoint(
             m, colour, n, view, position, surfacing.lights, highlights, adj
         )
@@ -118,7 +120,7 @@ def shade_pixels_adjoint(e, wants, surfacing, value, adjoint):
 
 @device
 def sum_column(d, table, sums):
-    """sums[d]: the column's entries, from the first to the last."""
+    """Sum the entries of column d from the first to the last into sums[d]."""
     s = table.dtype.type(0)
     for i in range(table.shape[0]):
         s += table[i, d]
@@ -127,7 +129,7 @@ def sum_column(d, table, sums):
 
 @device
 def sum_eye(t, frame_start, first, adj_eye, sums):
-    """sums[t]: what the pixels of frame t pass to the eye."""
+    """Sum the cotangents of the eye over the pixels of frame t into sums[t]."""
     zero = adj_eye.dtype.type(0)
     x, y, z = zero, zero, zero
     for k in range(first[frame_start[t]], first[frame_start[t + 1]]):
@@ -136,14 +138,14 @@ def sum_eye(t, frame_start, first, adj_eye, sums):
 
 
 @device
-def name_materials(t, first, face_material, material):
-    """material[k]: that of triangle t, for the pixels that show it."""
+def write_materials(t, first, face_material, material):
+    """Write the material of triangle t to material[k] for the pixels k that show it."""
     for k in range(first[t], first[t + 1]):
         material[k] = face_material[t % face_material.shape[0]]
 
 
 @device
-def name_pixels(t, frame_start, first, frame):
-    """frame[k] = t for the pixels of frame t."""
+def write_pixel_frames(t, frame_start, first, frame):
+    """Write t to frame[k] for the pixels k of frame t."""
     for k in range(first[frame_start[t]], first[frame_start[t + 1]]):
         frame[k] = t

@@ -1,1 +1,1 @@
-"""Mitsuba 3 as a renderer: the renderer "mitsuba" of diffloom."""
+"""Renderer "mitsuba" of diffloom: Mitsuba 3, matched to the rasterizers or photorealistic."""

@@ -1,8 +1,8 @@
-"""An integrator whose radiance is the colour that rasterizers shade: no light is traced, shadows are not cast.
+"""Integrator whose radiance is the colour that rasterizers shade: no light is traced, shadows are not cast.
 
-Derived from the library's projective integrator for direct light, of which it keeps how silhouettes are sampled. Both
-sides of a silhouette are asked for their colour, so that what is seen beside an edge has its part in the gradient.
-Importing this file loads the library.
+Derived from the library's projective integrator for direct light, which samples silhouettes. Both sides of a silhouette
+are asked for their colour, so that the colour behind an edge has its part in the gradient. Importing this file loads
+the library.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ mi, dr = load()
 
 @dataclass
 class MeshShading:
-    """What the colour of a hit is made of, as Dr.Jit arrays.
+    """Sources of the colour of a hit, as Dr.Jit arrays.
 
-    corners: (3 faces,) rows of ``rows``; rows: (6 vertices,) place and normal in the world. colour_corners and values:
-    the same for ``width`` numbers of colour (3) or texture coordinates (2). image: (3 height width,) or None. lit: a
-    function (colour, place, normal) -> colour. Without ``values`` every hit is white: coverage.
+    corners: (3 faces,) rows of ``rows``; rows: (6 vertices,) position and normal in the world. colour_corners and
+    values: the like for ``width`` numbers of colour (3) or texture coordinates (2). image: (3 height width,) or None.
+    lit: a function (colour, position, normal) -> colour. Without ``values`` every hit is white: coverage.
     """
 
     corners: Any = None
@@ -36,8 +36,10 @@ class MeshShading:
     lit: Any = None
 
 
-def blended(si: Any, corners: Any, values: Any, first: int, count: int, width: int) -> list[Any]:
-    """Numbers first to first + count of the rows at the corners of the face that was hit, weighted by where."""
+def blend_corners(si: Any, corners: Any, values: Any, first: int, count: int, width: int) -> list[Any]:
+    """Return numbers first to first + count of the rows at the corners of the face that was hit, weighted by
+    position.
+    """
     weights = (1.0 - si.uv.x - si.uv.y, si.uv.x, si.uv.y)
     found = [mi.Float(0.0)] * count
     for c, weight in enumerate(weights):
@@ -48,28 +50,28 @@ def blended(si: Any, corners: Any, values: Any, first: int, count: int, width: i
 
 
 class MatchedIntegrator(mi.ad.integrators.direct_projective.DirectProjectiveIntegrator):  # type: ignore[misc,name-defined,unused-ignore]
-    """Colour of the nearest surface, black where there is none."""
+    """Integrator for the colour of the nearest surface, black where there is none."""
 
     shading = MeshShading()
 
     def colour(self, si: Any) -> Any:
-        """Of a hit."""
+        """Return the colour of a hit."""
         shading = self.shading
         if shading.values is None:
             return mi.Color3f(1.0)
-        found = blended(si, shading.colour_corners, shading.values, 0, shading.width, shading.width)
+        found = blend_corners(si, shading.colour_corners, shading.values, 0, shading.width, shading.width)
         colour = shading.texture(found, shading.image, si.is_valid()) if shading.texture else mi.Color3f(*found)
         if shading.lit is None:
             return colour
-        place = mi.Vector3f(*blended(si, shading.corners, shading.rows, 0, 3, 6))
-        normal = mi.Vector3f(*blended(si, shading.corners, shading.rows, 3, 3, 6))
+        place = mi.Vector3f(*blend_corners(si, shading.corners, shading.rows, 0, 3, 6))
+        normal = mi.Vector3f(*blend_corners(si, shading.corners, shading.rows, 3, 3, 6))
         return shading.lit(colour, place, normal)
 
     def sample(
         self, mode: Any, scene: Any, sampler: Any, ray: Any, depth: Any, δL: Any, state_in: Any, active: Any,
         project: bool = False, si_shade: Any = None, **_kwargs: Any,
     ) -> Any:  # fmt: skip
-        """The interface of the library: radiance, which rays count, and nothing else."""
+        """Return radiance and the active rays: the library's interface."""
         attached = mode != dr.ADMode.Primal
         with dr.resume_grad(when=attached):
             si = si_shade
@@ -81,7 +83,7 @@ class MatchedIntegrator(mi.ad.integrators.direct_projective.DirectProjectiveInte
     def sample_radiance_difference(
         self, scene: Any, ss: Any, curr_depth: Any, sampler: Any, wavelengths: Any, active: Any
     ) -> Any:
-        """Colour of the foreground less that of what is behind it, at a point of a silhouette."""
+        """Return the colour of the foreground minus the colour behind it, at a point of a silhouette."""
         behind, _, _, _ = self.sample(
             dr.ADMode.Primal, scene, sampler, ss.spawn_ray(wavelengths), 0, None, None, active
         )

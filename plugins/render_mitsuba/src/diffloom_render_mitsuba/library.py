@@ -1,4 +1,4 @@
-"""The library: whether it is there, and loading it when it is first needed."""
+"""Mitsuba and Dr.Jit, loaded on first use."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from diffloom.interfaces import InputError
 
-#: The variant that is chosen where none has been: compiled for the CPU by LLVM, with derivatives, rgb.
+#: Default variant: compiled for the CPU by LLVM, with derivatives, rgb.
 VARIANT = "llvm_ad_rgb"
 INSTALL = "pip install 'diffloom-render-mitsuba[mitsuba]' and LLVM (on Debian: apt install libllvm19)"
 
 
 @functools.cache
 def why_unavailable() -> str | None:
-    """Why Mitsuba cannot be used here, or None. A shared library that is missing shows only when something is run."""
+    """Return the reason why Mitsuba cannot be used, or None. A missing shared library shows only when a kernel runs."""
     try:
         mi = importlib.import_module("mitsuba")
         if mi.variant() is None or "_ad_rgb" not in mi.variant():
@@ -28,7 +28,7 @@ def why_unavailable() -> str | None:
 
 
 def load() -> tuple[Any, Any]:
-    """The modules mitsuba and drjit, with a variant chosen; InputError that says what to install."""
+    """Return the modules mitsuba and drjit, with a variant chosen; InputError says how to install them."""
     reason = why_unavailable()
     if reason is not None:
         raise InputError(f'the renderer "mitsuba" is {reason}; install it with {INSTALL}, or draw with "softras"')
@@ -36,7 +36,7 @@ def load() -> tuple[Any, Any]:
 
 
 def use_threads(count: int) -> None:
-    """Let Dr.Jit use so many threads. With one, gradients have the same bits every time."""
+    """Set the number of threads of Dr.Jit. With one, gradients have the same bits every time."""
     _, dr = load()
     if dr.thread_count() != count:
         dr.set_thread_count(count)

@@ -15,7 +15,7 @@ from diffloom.interfaces import Camera, Image, Surface
 from diffloom_raster import compute_vertex_normals, read_appearance, to_camera_axes
 
 from .library import load, use_threads
-from .shading import reader, shader
+from .shading import make_reader, make_shader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from .renderer import MitsubaRenderer
 
-#: Beyond this [m] nothing is drawn; rasterizers have no such limit.
+#: Distance [m] beyond which nothing is drawn; rasterizers have no limit.
 FARTHEST = 1e6
-#: Added to the seed for gradients, which must not use the image's own samples.
+#: Offset of the seed for gradients, which must not use the image's own samples.
 GRADIENT_SEED = 7919
 
 
 @functools.lru_cache(maxsize=8)
 def _scene(faces: bytes, vertices: int, size: tuple[int, int], near: float) -> tuple[Any, Any]:
-    """A scene of one mesh before a fixed camera at the origin that looks along -z, and its parameters."""
+    """Return a scene of one mesh before a fixed camera at the origin that looks along -z, and its parameters."""
     mi, _ = load()
     index = np.frombuffer(faces, np.uint32)
     mesh = mi.Mesh("object", vertices, len(index) // 3)
@@ -61,10 +61,11 @@ def _scene(faces: bytes, vertices: int, size: tuple[int, int], near: float) -> t
     return scene, mi.traverse(scene)
 
 
-def screen_points(vertices: Tensor, camera: Camera) -> Tensor:
-    """Camera coordinates, sheared so that one fixed camera (focal length half the width) sees what ``camera`` sees.
+def shear_points(vertices: Tensor, camera: Camera) -> Tensor:
+    """Return camera coordinates, sheared so that one fixed camera (focal length half the width) sees what ``camera``
+    sees.
 
-    So gradients by the camera come by way of the points, and a moving camera needs no other derivative.
+    Gradients by the camera come by way of the points, so a moving camera needs no other derivative.
     """
     x, y, z = to_camera_axes(vertices, camera).unbind(-1)
     half = 0.5 * camera.width
@@ -75,7 +76,7 @@ def screen_points(vertices: Tensor, camera: Camera) -> Tensor:
 
 @dataclass(frozen=True)
 class RenderJob:
-    """One frame to draw: everything but what may have gradients. colour: whether colours are wanted, else coverage."""
+    """One frame to draw: everything that carries no gradients. colour: True for colours, False for coverage."""
 
     scene: Any
     params: Any
@@ -90,7 +91,7 @@ class RenderJob:
     seed: int
 
     def integrator(self, rows: Any, values: Any, image: Any) -> Any:
-        """For the colours or the coverage of this frame."""
+        """Return the integrator for the colours or the coverage of this frame."""
         mi, _ = load()
         from .integrator import MatchedIntegrator, MeshShading
 
@@ -103,22 +104,23 @@ class RenderJob:
         return made
 
     def place(self, points: Any) -> None:
-        """Move the mesh there."""
+        """Move the mesh to ``points``."""
         self.params["object.vertex_positions"] = points
         self.params.update()
 
 
-def _flat(tensor: Tensor) -> Any:
+def _flatten(tensor: Tensor) -> Any:
+    """Return a tensor as a flat Dr.Jit array."""
     mi, _ = load()
     return mi.Float(np.ascontiguousarray(tensor.detach().numpy(), np.float32).reshape(-1))
 
 
 class _RenderFrame(torch.autograd.Function):
-    """(job, points, rows, values, image) -> (height, width, 3)."""
+    """Autograd function (job, points, rows, values, image) -> (height, width, 3)."""
 
     @staticmethod
     def forward(ctx: Any, job: RenderJob, *inputs: Tensor) -> Tensor:
-        points, *rest = (_flat(each) for each in inputs)
+        points, *rest = (_flatten(each) for each in inputs)
         job.place(points)
         found = job.integrator(*rest).render(job.scene, 0, job.seed, job.samples)
         ctx.job = job
@@ -130,7 +132,7 @@ class _RenderFrame(torch.autograd.Function):
     def backward(ctx: Any, adj: Tensor) -> tuple[Any, ...]:
         mi, dr = load()
         job: RenderJob = ctx.job
-        leaves = [_flat(each) for each in ctx.saved_tensors]
+        leaves = [_flatten(each) for each in ctx.saved_tensors]
         wanted = ctx.needs_input_grad[1:]
         for leaf, needed in zip(leaves, wanted, strict=True):
             if needed:
@@ -139,12 +141,12 @@ class _RenderFrame(torch.autograd.Function):
         integrator = job.integrator(*leaves[1:])
         adj_image = mi.TensorXf(np.ascontiguousarray(adj.numpy(), np.float32))
         try:
-            _pull(job, integrator, adj_image)
+            _backpropagate(job, integrator, adj_image)
         except RuntimeError as cause:
             if "empty distribution" not in str(cause):
                 raise
-            integrator.sppp = 0  # no silhouette is in sight: nothing of one to sample
-            _pull(job, integrator, adj_image)
+            integrator.sppp = 0  # no silhouette is visible, so that none can be sampled
+            _backpropagate(job, integrator, adj_image)
         found = [
             torch.from_numpy(np.array(dr.grad(leaf), dtype=np.float32)).reshape(like.shape) if needed else None
             for leaf, like, needed in zip(leaves, ctx.saved_tensors, wanted, strict=True)
@@ -153,13 +155,15 @@ class _RenderFrame(torch.autograd.Function):
         return None, *found
 
 
-def _pull(job: RenderJob, integrator: Any, adj_image: Any) -> None:
-    """Take the cotangent of an image back to the arrays it was made of."""
+def _backpropagate(job: RenderJob, integrator: Any, adj_image: Any) -> None:
+    """Add the cotangents of an image's inputs to their gradients."""
     integrator.render_backward(job.scene, None, adj_image, 0, job.seed + GRADIENT_SEED, job.gradient_samples)
 
 
-def colour_rows(surface: Surface) -> tuple[Tensor, Tensor]:
-    """Rows of colours or texture coordinates, (rows, 3 or 2) or with frames before, and those of the corners."""
+def read_colour_rows(surface: Surface) -> tuple[Tensor, Tensor]:
+    """Return rows of colours or texture coordinates, (rows, 3 or 2) or with frames before, and the rows at the
+    corners.
+    """
     made = read_appearance(surface, None)
     values = made.values.reshape(-1, made.stride, made.values.shape[-1]) if made.stride else made.values
     return values, torch.as_tensor(made.corners.faces).long()
@@ -169,15 +173,15 @@ def render(
     renderer: MitsubaRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
 ) -> Image:  # fmt: skip
-    """All frames, one after another."""
+    """Draw all frames, one after another."""
     mi, _ = load()
     use_threads(renderer.threads)
-    points = screen_points(surface.vertices, camera).expand(frames, -1, -1)
+    points = shear_points(surface.vertices, camera).expand(frames, -1, -1)
     world = surface.vertices.expand(frames, -1, -1)
     lit_rows = torch.cat([world, compute_vertex_normals(world.contiguous(), surface.faces)], dim=-1)
     index = np.ascontiguousarray(surface.faces.numpy().astype(np.uint32))
     scene, params = _scene(index.tobytes(), int(points.shape[1]), (camera.height, camera.width), camera.near)
-    values, corners = colour_rows(surface)
+    values, corners = read_colour_rows(surface)
     values = values.expand(frames, *values.shape[-2:])
     texture = surface.texture
     image = world.new_zeros((1, 1, 3)) if texture is None else texture.image
@@ -187,14 +191,14 @@ def render(
     for k in range(frames):
         job = RenderJob(
             scene, params, mi.UInt32(index.reshape(-1)), mi.UInt32(corners.numpy().astype(np.uint32).reshape(-1)),
-            int(values.shape[-1]), None if texture is None else reader(texture),
-            shader(surface.materials[0], lights, eyes[k]), True, renderer.samples, renderer.gradient_samples,
-            renderer.seed_of(k),
+            int(values.shape[-1]), None if texture is None else make_reader(texture),
+            make_shader(surface.materials[0], lights, eyes[k]), True, renderer.samples, renderer.gradient_samples,
+            renderer.seed_for(k),
         )  # fmt: skip
         given = points[k], lit_rows[k], values[k], image[k]
         if "rgba" in outputs:
             drawn.append(_RenderFrame.apply(job, *given))  # type: ignore[no-untyped-call]
-        # The same samples: where a pixel is covered in part, colour and coverage have the same part.
+        # Coverage uses the samples of the colour, so that both have the same part of a pixel at an edge.
         job = RenderJob(**{**vars(job), "colour": False})
         covered.append(_RenderFrame.apply(job, *given)[..., 0])  # type: ignore[no-untyped-call]
     alpha = torch.stack(covered).clamp(0.0, 1.0)

@@ -1,7 +1,7 @@
 """Path-traced images: lamps with a size, soft shadows, light from surface to surface, a ground that receives shadows.
 
-Forward only. Coverage, the fourth channel, is that of the object alone, as the matched mode draws it: the ground is a
-part of what is behind.
+Forward only. Coverage, the fourth channel, is that of the object alone, as the matched mode draws it: the ground
+belongs to the background.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from .library import load, use_threads
 if TYPE_CHECKING:
     from .renderer import MitsubaRenderer
 
-#: Faces that meet at a corner under less than this angle are shown as one smooth surface.
+#: Cosine of the angle below which faces that meet at a corner are shown as one smooth surface.
 SMOOTH = math.cos(math.radians(35.0))
-#: A sun is a lamp at so many of its radii, and so many extents of the scene away.
+#: Distance of a sun's lamp, in its radii and in extents of the scene.
 SUN_RADII, SUN_EXTENTS = 10.0, 40.0
-#: Parts that the samples of a pixel are averaged in.
+#: Number of groups that the samples of a pixel are averaged in.
 GROUPS = 5
 
 
 def _sensor(camera: Camera, rotation: Tensor, eye: Tensor, samples: int) -> dict[str, Any]:
+    """Return the camera as a sensor of the library."""
     mi, _ = load()
     fx, fy = (float(f) for f in camera.focal)
     if abs(fx - fy) > 1e-3 * fx:
@@ -56,7 +57,7 @@ def _sensor(camera: Camera, rotation: Tensor, eye: Tensor, samples: int) -> dict
 
 
 def _lamps(renderer: MitsubaRenderer, lights: Sequence[Light], centre: Tensor, extent: float) -> dict[str, Any]:
-    """Emitters that light a surface at the scene's centre as the rasterizers' lights do."""
+    """Return emitters that light a surface at the scene's centre as the rasterizers' lights do."""
     found: dict[str, Any] = {}
     sky = torch.zeros(3)
     for number, light in enumerate(lights or DEFAULT_LIGHTS):
@@ -80,6 +81,7 @@ def _lamps(renderer: MitsubaRenderer, lights: Sequence[Light], centre: Tensor, e
 
 
 def _bsdf(renderer: MitsubaRenderer, surface: Surface, image: Tensor | None) -> dict[str, Any]:
+    """Return the material of the surface."""
     mi, _ = load()
     if image is None:
         colour: Any = {"type": "mesh_attribute", "name": "vertex_color"}
@@ -94,7 +96,9 @@ def _bsdf(renderer: MitsubaRenderer, surface: Surface, image: Tensor | None) -> 
 
 
 def _mesh(surface: Surface, vertices: Tensor, values: Tensor, corners: Tensor, bsdf: dict[str, Any]) -> Any:
-    """Every face with corners of its own, so that colours, texture coordinates and creases may differ there."""
+    """Return the mesh, every face with separate corners, so that colours, texture coordinates and creases may differ
+    there.
+    """
     mi, _ = load()
     faces = surface.faces
     points = vertices[faces]
@@ -122,6 +126,7 @@ def _mesh(surface: Surface, vertices: Tensor, values: Tensor, corners: Tensor, b
 
 
 def _ground(renderer: MitsubaRenderer, centre: Tensor, extent: float) -> dict[str, Any]:
+    """Return the ground, if there is one."""
     mi, _ = load()
     if renderer.ground is None:
         return {}
@@ -133,8 +138,8 @@ def _ground(renderer: MitsubaRenderer, centre: Tensor, extent: float) -> dict[st
     }  # fmt: skip
 
 
-def _corner_centred(surface: Surface, values: Tensor) -> Tensor:
-    """Texture coordinates for a library that puts 0 and 1 on the outer edges of the border texels."""
+def _centre_corners(surface: Surface, values: Tensor) -> Tensor:
+    """Return texture coordinates for a library that puts 0 and 1 on the outer edges of the border texels."""
     texture = surface.texture
     if texture is None or not texture.corners:
         return values
@@ -142,8 +147,10 @@ def _corner_centred(surface: Surface, values: Tensor) -> Tensor:
     return (values * (size - 1.0) + 0.5) / size
 
 
-def _traced(scene: Any, renderer: MitsubaRenderer, seed: int) -> Tensor:
-    """The median of GROUPS means of samples: single paths that find a lamp by chance make no white dots."""
+def _trace(scene: Any, renderer: MitsubaRenderer, seed: int) -> Tensor:
+    """Return the median of GROUPS means of samples, so that single paths that find a lamp by chance make no white
+    dots.
+    """
     mi, _ = load()
     groups = GROUPS if renderer.samples >= 4 * GROUPS else 1
     found = [mi.render(scene, spp=renderer.samples // groups, seed=seed + 15485863 * g) for g in range(groups)]
@@ -154,7 +161,7 @@ def render(
     renderer: MitsubaRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
 ) -> Image:  # fmt: skip
-    """All frames, one after another."""
+    """Draw all frames, one after another."""
     mi, _ = load()
     use_threads(renderer.threads)
     with torch.no_grad():
@@ -166,8 +173,8 @@ def render(
         world = surface.vertices.detach()
         centre, extent = world.mean((0, 1)), float((world[0].amax(0) - world[0].amin(0)).norm())
         lamps = _lamps(renderer, lights, centre, extent) | _ground(renderer, centre, extent)
-        values, corners = matched.colour_rows(surface)
-        values = _corner_centred(surface, values.detach())
+        values, corners = matched.read_colour_rows(surface)
+        values = _centre_corners(surface, values.detach())
         images = []
         for k in range(frames):
             image = None if surface.texture is None else surface.texture.image.expand(frames, -1, -1, -1)[k]
@@ -181,7 +188,7 @@ def render(
                 "object": _mesh(surface, world.expand(frames, -1, -1)[k], own, corners, bsdf),
                 "integrator": {"type": "path", "max_depth": renderer.bounces + 1, "hide_emitters": True},
             })  # fmt: skip
-            images.append(_traced(scene, renderer, renderer.seed_of(k)))
+            images.append(_trace(scene, renderer, renderer.seed_for(k)))
         seen = torch.stack(images)
         behind = seen.new_tensor(renderer.background)
         colour = (seen[..., :3] + (1.0 - seen[..., 3:]) * behind).clamp(0.0, 1.0)

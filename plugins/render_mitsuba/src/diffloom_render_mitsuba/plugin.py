@@ -1,4 +1,4 @@
-"""What diffloom-render-mitsuba offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-render-mitsuba. Import paths only: nothing heavy is imported before it is used."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,7 +7,7 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_renderers(register: Register) -> None:
-    """Offer the renderer "mitsuba"."""
+    """Register the renderer "mitsuba"."""
     register(
         "mitsuba",
         "diffloom_render_mitsuba.renderer:MitsubaRenderer",

@@ -1,4 +1,4 @@
-"""The renderer "mitsuba"."""
+"""Mitsuba 3 as a renderer."""
 
 from __future__ import annotations
 
@@ -25,17 +25,22 @@ PHOTOREALISTIC = replace(MATCHED, gradients=frozenset())
 
 @dataclass(frozen=True)
 class MitsubaRenderer(Renderer):
-    """Mitsuba 3, in single precision: pixels are means of random samples, the same for the same seed.
+    """Mitsuba 3, in single precision: pixels are means of random samples, which depend on the seed alone.
 
-    mode: "matched" draws what the rasterizers draw in the limit of sharp edges, with antialiasing and with gradients;
-        "photorealistic" traces paths of light, for videos to be fitted with another renderer, and has no gradients.
-    samples: of each pixel. gradient_samples: of each pixel in the backward pass of the matched mode.
-    seed: of the samples. seed_per_frame: whether frames have samples of their own instead of the same.
-    background: rgb behind everything. threads: that the library may use; with one, gradients have the same bits
-        every time.
-    bounces: of a path of light, at least 1; with 2 or more, surfaces light one another. ground: height [m] of a
-        plane that receives shadows, or None. ground_colour: its rgb. lamp_radius: of lamps [m]; suns look as wide as
-        such a lamp at the distance of 10 radii. gloss: roughness of "phong" materials, 0 to 1.
+    Args:
+        mode: "matched" draws the rasterizers' images in the limit of sharp edges, with antialiasing and with gradients;
+            "photorealistic" traces paths of light, for videos to be fitted with another renderer, and has no gradients.
+        samples: Number of samples of each pixel.
+        gradient_samples: Number of samples of each pixel in the backward pass of the matched mode.
+        seed: Seed of the samples.
+        seed_per_frame: Give each frame samples of its own; otherwise all frames use the same.
+        background: Red, green, blue behind everything.
+        threads: Number of threads that the library may use; with one, gradients have the same bits every time.
+        bounces: Bounces of a path of light, at least 1; with 2 or more, surfaces light one another.
+        ground: Height of a plane that receives shadows [m], or None.
+        ground_colour: Red, green, blue of the ground.
+        lamp_radius: Radius of lamps [m]; suns look as wide as such a lamp at the distance of 10 radii.
+        gloss: Roughness of "phong" materials, 0 to 1.
     """
 
     mode: Literal["matched", "photorealistic"] = "matched"
@@ -63,8 +68,8 @@ class MitsubaRenderer(Renderer):
             if not getattr(self, name) > 0.0:
                 raise InputError(f"MitsubaRenderer.{name}: got {getattr(self, name)!r}; expected a number above 0")
 
-    def seed_of(self, frame: int) -> int:
-        """The seed of one frame."""
+    def seed_for(self, frame: int) -> int:
+        """Return the seed of one frame."""
         return self.seed + 104729 * frame if self.seed_per_frame else self.seed
 
     @property

@@ -17,13 +17,15 @@ Shader = Callable[[Any, Any, Any], Any]
 
 
 def _numbers(value: Tensor) -> list[float]:
+    """Return the entries of a tensor as floats."""
     return [float(x) for x in value.detach().reshape(-1)]
 
 
-def shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Shader | None:
-    """(colour, place, normal) -> lit colour, for the camera at ``eye`` (3,); None for unlit surfaces.
+def make_shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Shader | None:
+    """Return a function (colour, position, normal) -> lit colour for the camera at ``eye`` (3,); None for unlit
+    surfaces.
 
-    Lights are taken as they are: they receive no gradients here.
+    Lights receive no gradients here.
     """
     if material.shading == "unlit":
         return None
@@ -71,8 +73,10 @@ def shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Shader |
     return lit
 
 
-def reader(texture: Texture) -> Callable[[list[Any], Any, Any], Any]:
-    """(u and v, image, active) -> colour, with the texture's filter; (rows, columns) from its image."""
+def make_reader(texture: Texture) -> Callable[[list[Any], Any, Any], Any]:
+    """Return a function (u and v, image, active) -> colour with the texture's filter; (rows, columns) come from its
+    image.
+    """
     mi, dr = load()
     height, width = (int(n) for n in texture.image.shape[-3:-1])
     smooth = texture.filter == "bilinear"

@@ -1,1 +1,1 @@
-"""Soft rasterizer: every face touches every pixel a little: the renderer "softras" of diffloom."""
+"""Renderer "softras" of diffloom: the soft rasterizer (Liu et al. 2019), whose faces all touch every pixel a little."""

@@ -1,8 +1,8 @@
-"""Colour and depth: a mean over the faces in reach, those in front weighing more; the adjoint, and that of cover.
+"""Colour and depth: a mean over the faces in reach, weighted by depth, and its adjoint (Liu et al. 2019, SoftRas).
 
 With p the probability of a face, z its depth and z_0 the least depth of all, the weight is w = p exp((z_0 - z) sharp),
 sharp = 1 / (gamma (far - near)); the background weighs delta = max(exp(-m / gamma), 1e-10), m = (far - z_0) / (far -
-near). Faces so far behind that their weight is lost beside the others are passed over (cut).
+near). Faces so far behind that rounding loses their weight are skipped (cut).
 
 With g the cotangent of the colour C (and of the depth) and S the sum of all weights, a fragment's weight has the
 cotangent g.(c - C) / S and its colour g w / S. The least depth acts on C only where the background's weight is held at
@@ -27,7 +27,7 @@ from diffloom_raster.kernels import (
     total,
 )
 
-from .coverage_kernels import within
+from .coverage_kernels import is_within
 from .fragment_kernels import NEAREST, distance_adjoint, edges_in_reach, weights, weights_adjoint
 from .surface_kernels import (
     lit_factor,
@@ -35,19 +35,19 @@ from .surface_kernels import (
     own_colour,
     own_colour_adjoint,
     point_rows,
-    shaded,
-    shaded_adjoint,
-    shaded_table_adjoint,
+    shade_fragment,
+    shade_fragment_adjoint,
+    shade_table_adjoint,
     value_rows,
 )
 
-#: The least weight of the background.
+#: Least weight of the background.
 FLOOR = 1e-10
 
 
 @device
 def background_weight(least, fade, outline):
-    """delta, and whether it is held at its floor while the least depth is not beyond far."""
+    """Return delta, and True where it is held at its floor while the least depth is not beyond far."""
     R = outline.dtype.type
     m = maximum((fade.far - least) / fade.span, R(FLOOR))
     free = expv((R(FLOOR) - m) / fade.gamma)
@@ -56,13 +56,13 @@ def background_weight(least, fade, outline):
 
 @device
 def reference_depth(least, fade, outline):
-    """z_0: the least depth, but no more than where m reaches its floor."""
+    """Return z_0: the least depth, but no more than where m reaches its floor."""
     return minimum(least, fade.far - outline.dtype.type(FLOOR) * fade.span)
 
 
 @device
 def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, background, coverage, images):
-    """planes[frame, 0:4] = colour and alpha, depth and weight (the sum of all weights) for a run of pixels."""
+    """Write colour and alpha to planes[frame, 0:4], depth, and weight (the sum of all weights) for a run of pixels."""
     triangles, lists, planes = fragments.triangles, fragments.lists, images.planes
     outline, box = triangles.outline, triangles.box
     R = outline.dtype.type
@@ -91,7 +91,7 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
             if wants.colour:
                 rows = value_rows(t, frame, triangles.swapped, surfacing)
                 own, by_u, by_v = own_colour(q, rows, frame, surfacing)
-                c = shaded(t, own, q, point_rows(t, triangles.swapped, mesh), frame, lighting)
+                c = shade_fragment(t, own, q, point_rows(t, triangles.swapped, mesh), frame, lighting)
                 r, g, b = r + w * c[0], g + w * c[1], b + w * c[2]
     share = one / mass
     planes[frame, 0, row, here], planes[frame, 1, row, here] = r * share, g * share
@@ -101,18 +101,18 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
 
 @device
 def fragment(t, frame, row, here, x, y, limited, mesh, outline, blur, limit):
-    """Probability, weights, depth of triangle t at a run of pixels, and where it counts."""
+    """Return probability, weights and depth of triangle t at a run of pixels, and True where it counts."""
     R = outline.dtype.type
     a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
     q, scale, z = weights(outline, t, a, b, c)
     if limited:
-        near = near & within(z, limit.depth[frame, row, here])
+        near = near & is_within(z, limit.depth[frame, row, here])
     return R(1.0) / (R(1.0) + expv(where(inside, -d, d) * blur.sharpness)), q, z, near
 
 
 @device
 def load_saved(frame, row, here, images):
-    """Colour, depth and 1 / S of a run of pixels."""
+    """Return colour, depth and 1 / S of a run of pixels."""
     planes = images.planes
     colour = planes[frame, 0, row, here], planes[frame, 1, row, here], planes[frame, 2, row, here]
     return colour, images.depth[frame, row, here], planes.dtype.type(1.0) / images.weight[frame, row, here]
@@ -120,14 +120,14 @@ def load_saved(frame, row, here, images):
 
 @device
 def load_cotangents(frame, row, here, adj_planes, adj_depth):
-    """Of colour, alpha and depth of a run of pixels."""
+    """Return the cotangents of colour, alpha and depth of a run of pixels."""
     g = adj_planes[frame, 0, row, here], adj_planes[frame, 1, row, here], adj_planes[frame, 2, row, here]
     return g, adj_planes[frame, 3, row, here], adj_depth[frame, row, here]
 
 
 @device
 def add_weighted(sums, q, adj):
-    """Nine sums plus the cotangents of three rows mixed with q."""
+    """Return nine sums plus the cotangents of three rows mixed with q."""
     return (
         sums[0] + q[0] * adj[0], sums[1] + q[0] * adj[1], sums[2] + q[0] * adj[2],
         sums[3] + q[1] * adj[0], sums[4] + q[1] * adj[1], sums[5] + q[1] * adj[2],
@@ -137,7 +137,7 @@ def add_weighted(sums, q, adj):
 
 @device
 def add9(a, b):
-    """a + b."""
+    """Return a + b."""
     return (
         a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5],
         a[6] + b[6], a[7] + b[7], a[8] + b[8],
@@ -146,7 +146,7 @@ def add9(a, b):
 
 @device
 def store9(slots, i, part, sums):
-    """slots[i, part] = sums over the lanes."""
+    """Write sums over the lanes to slots[i, part]."""
     slots[i, part, 0], slots[i, part, 1], slots[i, part, 2] = total(sums[0]), total(sums[1]), total(sums[2])
     slots[i, part, 3], slots[i, part, 4], slots[i, part, 5] = total(sums[3]), total(sums[4]), total(sums[5])
     slots[i, part, 6], slots[i, part, 7], slots[i, part, 8] = total(sums[6]), total(sums[7]), total(sums[8])
@@ -156,7 +156,7 @@ def store9(slots, i, part, sums):
 def weight_adjoint(
     t, frame, row, here, p, fall, z, weighs, colour, mesh, fade, background, coverage, images, g, gd
 ):
-    """From the cotangents of a run of pixels to those of a fragment's p and z; its weight is p fall."""
+    """Return the cotangents of a fragment's p and z from those of a run of pixels; its weight is p fall."""
     outline = images.depth
     R = outline.dtype.type
     zero = R(0.0)
@@ -176,7 +176,7 @@ def blend_adjoint(
     e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, background, perspective, coverage, images,
     adjoint, slots,
 ):
-    """Cotangents from a stripe e of columns of one entry's tile.
+    """Write cotangents from a stripe e of columns of one entry's tile.
 
     slots[entry stripe]: those of the triangle's corners, nine each: x, y, depth; values; normals; positions.
     """
@@ -203,7 +203,7 @@ def blend_adjoint(
         a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, y, blur)
         q, scale, z = weights(outline, t, a, b, c)
         if wants.limited:
-            near = near & within(z, limit.depth[frame, row, here])
+            near = near & is_within(z, limit.depth[frame, row, here])
         if not any_lane(near):
             continue
         p = one / (one + expv(where(inside, -d, d) * blur.sharpness))
@@ -216,13 +216,13 @@ def blend_adjoint(
             adj_own, adj_q, lit = mul3(g, p * fall / images.weight[frame, row, here]), (o, o, o), colour
             if lighting.shading > 0 and wants.colour:
                 adj_lit = adj_own
-                lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = shaded_adjoint(
+                lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = shade_fragment_adjoint(
                     t, colour, q, point_at, frame, lighting, adj_lit
                 )
                 positions = add_weighted(positions, q, adj_position)
                 normals = add_weighted(normals, q, adj_normal)
                 if wants.table:
-                    shaded_table_adjoint(
+                    shade_table_adjoint(
                         t, i, colour, q, point_at, frame, lighting, adj_lit, adj_eye, adjoint.table
                     )
             adj_p, adj_z = weight_adjoint(
@@ -248,7 +248,7 @@ def blend_adjoint(
 
 @device
 def scatter_run(e, weighs, uv, first, adj, texels, copy, adj_image):
-    """Add a run of pixels one by one."""
+    """Add the cotangents of a run of pixels one by one."""
     for k in range(run_width(e)):
         if extract_lane(weighs, k):
             c = extract_lane(adj[0], k), extract_lane(adj[1], k), extract_lane(adj[2], k)
@@ -259,7 +259,9 @@ def scatter_run(e, weighs, uv, first, adj, texels, copy, adj_image):
 def texture_adjoint(
     e, chunks, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, coverage, images, adj_planes, adj_image
 ):
-    """adj_image[copy] for a stripe e of columns of the tiles of one chunk of entries."""
+    """Add the cotangent of the texture from a stripe e of columns of the tiles of one chunk of entries to
+    adj_image[copy].
+    """
     triangles, lists = fragments.triangles, fragments.lists
     outline, box = triangles.outline, triangles.box
     R = outline.dtype.type

@@ -1,12 +1,13 @@
-"""Coverage: how much of each pixel the faces leave clear, which face is nearest, and the adjoint.
+"""Coverage: the part of each pixel that faces leave clear, the nearest face, and the adjoint (Liu et al. 2019,
+SoftRas).
 
-A face covers a pixel at signed squared distance d (negative inside) with probability p = 1 / (1 + exp(d / sigma)); what
-all faces leave clear is the product of 1 - p = 1 / (1 + exp(-d / sigma)), and the silhouette is one minus that.
-Faces are told by their number within the frame, held as a float.
+A face covers a pixel at signed squared distance d (negative inside) with probability p = 1 / (1 + exp(d / sigma)); the
+clear part is the product of 1 - p = 1 / (1 + exp(-d / sigma)), and the silhouette is one minus that. Faces are named by
+their number within the frame, stored as a float.
 
-Of the K nearest faces the depth of the last is found by bisection, for a run of pixels at once. Nothing is sorted.
-Fragments as deep as the K-th count with it, however many they are: where faces meet in an edge or lie on each other,
-neither rounding nor their order decides which of them is seen.
+The depth of the last of the K nearest faces is found by bisection, for a run of pixels at once. Nothing is sorted. All
+fragments as deep as the K-th count with it, so that where faces meet in an edge or coincide, neither rounding nor their
+order decides which of them is seen.
 """
 
 from __future__ import annotations
@@ -28,24 +29,24 @@ from diffloom_raster.kernels import (
 
 from .fragment_kernels import distance_adjoint, edges, edges_in_reach, is_inside, weights
 
-#: Deeper than any depth: no fragment.
+#: Depth that stands for no fragment.
 NOTHING = 1e30
-#: How much deeper than the K-th counts as equally deep, in float32 and float64: more than rounding can do.
+#: Factor up to which depths count as equal to the K-th, in float32 and float64: more than rounding errors.
 EQUAL_32, EQUAL_64 = 1.00001, 1.00000001
 
 
 @device
-def within(z, limit_depth):
-    """Whether fragments lie no deeper than the limit."""
+def is_within(z, limit_depth):
+    """Return True where fragments lie no deeper than the limit."""
     return z <= limit_depth
 
 
 @device
 def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
-    """Fill clear for the run e of pixels of the active tiles; it is 0 from where it would be lost beside 1.
+    """Write clear for the run e of pixels of the active tiles; it is 0 from where it would be lost beside 1.
 
-    With depths: also nearest, the least depth of a fragment, and front, its face. Where only so many count: also hits,
-    the number of fragments. With limited: only pixels that have a limit, and fragments within it.
+    With depths: also nearest, the least depth of a fragment, and front, its face. Where the number of faces is limited:
+    also hits, the number of fragments. With limited: only pixels that have a limit, and fragments within it.
     """
     outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
     most = blur.most
@@ -70,7 +71,7 @@ def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
                 q, scale, z = weights(outline, t, a, b, c)
                 face = R(t - mesh.frame_start[frame])
                 if limited:
-                    near = near & within(z, limit.depth[frame, row, here])
+                    near = near & is_within(z, limit.depth[frame, row, here])
                 closer = near & (z < least)
                 least, first = where(closer, z, least), where(closer, face, first)
             many = many + where(near, one, zero)
@@ -86,7 +87,7 @@ def cover(e, depths, limited, grid, mesh, fragments, blur, coverage):
 
 @device
 def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slots):
-    """Cotangents of x, y of the corners of one entry's triangle, from a stripe e of columns of its tile.
+    """Write cotangents of x, y of the corners of one entry's triangle, from a stripe e of columns of its tile.
 
     d alpha / d d = -p clear / sigma.
     """
@@ -108,7 +109,7 @@ def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slo
             a, b, c, d, second, third, inside, near = edges_in_reach(outline, t, x, grid.rows[row], blur)
             if limited:
                 q, scale, z = weights(outline, t, a, b, c)
-                near = near & within(z, limit.depth[frame, row, here])
+                near = near & is_within(z, limit.depth[frame, row, here])
             if any_lane(near):
                 p = one / (one + expv(where(inside, -d, d) * blur.sharpness))
                 force = where(near, two * p * weight * blur.sharpness, zero)
@@ -121,8 +122,8 @@ def cover_adjoint(e, limited, grid, mesh, fragments, blur, clear, adj_alpha, slo
 
 
 @device
-def note_depths(row, column, own, here, begin, end, grid, outline, box, lists, blur, depths):
-    """depths[entry, own]: of the fragments of the run of pixels, NOTHING where there is none; returns the largest."""
+def record_depths(row, column, own, here, begin, end, grid, outline, box, lists, blur, depths):
+    """Write depths of the fragments of a run of pixels to depths[entry, own], NOTHING for none; return the largest."""
     R = outline.dtype.type
     x, y = grid.columns[here], grid.rows[row]
     deepest = x * R(0.0)
@@ -140,7 +141,7 @@ def note_depths(row, column, own, here, begin, end, grid, outline, box, lists, b
 
 @device
 def bisect(own, begin, end, most, high, depths):
-    """The least depth that at least ``most`` fragments do not exceed."""
+    """Return the least depth that at least ``most`` fragments do not exceed."""
     R = depths.dtype.type
     one, zero = R(1.0), R(0.0)
     low = high * zero
@@ -160,7 +161,7 @@ def bisect(own, begin, end, most, high, depths):
 
 @device
 def equal_to(depth, like):
-    """The largest depth that counts as equal."""
+    """Return the largest depth that counts as equal."""
     R = like.dtype.type
     if is_single(depth):
         return depth * R(EQUAL_32)
@@ -169,7 +170,7 @@ def equal_to(depth, like):
 
 @device
 def limit_depths(e, grid, fragments, blur, hits, depths):
-    """Limits for a stripe e of columns of an active tile, where a pixel has more fragments than count."""
+    """Write limits for a stripe e of columns of an active tile, where a pixel has more fragments than count."""
     outline, box, lists, limit = fragments.triangles.outline, fragments.triangles.box, fragments.lists, fragments.limit
     most = blur.most
     R = depths.dtype.type
@@ -181,7 +182,7 @@ def limit_depths(e, grid, fragments, blur, hits, depths):
     for row in range(top, top + TILE):
         crowded = hits[frame, row, here] > R(most)
         if any_lane(crowded):
-            deepest = note_depths(
+            deepest = record_depths(
                 row, first_index(here), own, here, begin, end, grid, outline, box, lists, blur, depths
             )
             depth = equal_to(bisect(own, begin, end, most, deepest, depths), depths)
@@ -189,8 +190,10 @@ def limit_depths(e, grid, fragments, blur, hits, depths):
 
 
 @device
-def hard_index(e, grid, mesh, triangles, lists, index):
-    """index[frame, row, column]: the nearest triangle of the frame whose inside covers the centre, -1 for none."""
+def find_hard_index(e, grid, mesh, triangles, lists, index):
+    """Write the nearest triangle of the frame that holds the pixel's centre to index[frame, row, column], -1 for
+    none.
+    """
     outline, box = triangles.outline, triangles.box
     R = outline.dtype.type
     tile, frame, row, here = locate_pixels(e, lists, grid)

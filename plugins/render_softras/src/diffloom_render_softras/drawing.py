@@ -1,4 +1,4 @@
-"""One draw: its plan, known before the first vertex is; its arrays; and the runs of the program in order."""
+"""One draw: its plan, which does not depend on vertices; its arrays; and the runs of the program in order."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ SMALLEST_AREA = 1e-8
 
 
 class Softness(NamedTuple):
-    """How faces blur, in pixels.
+    """Blur of faces, in pixels.
 
-    sharpness: 1 / sigma [1/px^2]. reach: how far a face acts outside its outline [px]. gamma: sharpness in depth,
-    relative to far - near. most: the number of nearest faces that count, 0 for all.
+    sharpness: 1 / sigma [1/px^2]. reach: distance up to which a face acts outside its outline [px]. gamma: softness in
+    depth, relative to far - near. most: number of nearest faces that count, 0 for all.
     """
 
     sharpness: float
@@ -53,7 +53,10 @@ class Softness(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SoftPlan:
-    """setup: what kernels are told besides arrays that depend on the scene. most: faces that count, 0 for all."""
+    """Parameters of a draw that do not depend on the scene.
+
+    setup: constant arguments of kernels. most: number of faces that count, 0 for all.
+    """
 
     layout: ImageLayout
     setup: BoundRecord
@@ -61,8 +64,7 @@ class SoftPlan:
     most: int
 
     def run(self, pipeline: str, *args: Any, small: bool = False) -> None:
-        """Run a pipeline: with threads wherever there are several, so that code is compiled once only; ``small``: on
-        one, whatever there are."""
+        """Run a pipeline on all threads, so that its code is compiled once only; on one thread if ``small``."""
         target = self.layout.target
         if target == "auto" and self.layout.arena.on_host:
             target = "parallel" if num_threads() > 1 else "serial"
@@ -78,7 +80,7 @@ def _make_plan(layout: ImageLayout, soft: Softness, far: float) -> SoftPlan:
     epsilon, span = float(torch.finfo(layout.arena.dtype).eps), far - layout.near
     least_area = SMALLEST_AREA * (0.5 * min(layout.height, layout.width)) ** 2
     rules = SoftRules(int(soft.cull), int(soft.perspective), soft.reach, least_area)
-    # A face is passed over when its weight is less than an eighth of a last bit of the nearest face's, whose
+    # A face is skipped when its weight is less than an eighth of the last bit of the nearest face's weight, whose
     # probability is at least that at the edge of its reach.
     cut = math.log(epsilon / 8.0) + min(-soft.sharpness * soft.reach**2, 0.0) - math.log(2.0)
     blur = Blur(soft.sharpness, soft.reach**2, soft.most, 4.0 / epsilon)
@@ -89,7 +91,7 @@ def _make_plan(layout: ImageLayout, soft: Softness, far: float) -> SoftPlan:
 _kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
 
 
-#: Triangles from which setting them up and sorting them pays for threads.
+#: Number of triangles from which setting them up and sorting them on threads pays.
 MANY_TRIANGLES = 5000
 
 
@@ -108,16 +110,18 @@ class SoftDrawing:
 
     @property
     def entries(self) -> int:
-        """Pairs of a triangle and a tile."""
+        """Number of pairs of a triangle and a tile."""
         return int(self.lists.triangle.shape[0])
 
     @property
     def pixels(self) -> int:
-        """In the tiles that have entries."""
+        """Number of pixels in the tiles that have entries."""
         return self.active * TILE * TILE
 
     def cover(self, depths: bool) -> tuple[Fragments, SoftCoverage]:
-        """Coverage, and depths if wanted; once more where there are more faces than count."""
+        """Return coverage, and depths if wanted; computed again with limits where more faces reach a pixel than
+        count.
+        """
         plan, arena = self.plan, self.plan.layout.arena
         full, small = plan.layout.padded, (1, 1, 1)
         deep, most = full if depths or plan.most else small, full if plan.most else small
@@ -136,7 +140,9 @@ class SoftDrawing:
         return fragments, coverage
 
     def face_index(self) -> Tensor:
-        """(frames, height, width) int64: the nearest triangle of a frame that covers a pixel's centre, -1 for none."""
+        """Return the nearest triangle of a frame that covers a pixel's centre, -1 for none: (frames, height, width)
+        int64.
+        """
         plan, layout = self.plan, self.plan.layout
         index = layout.arena.floats(*layout.padded, fill=-1.0)
         plan.run("fill", plan.setup, self.triangles, self.bins.counts, self.lists)
@@ -144,7 +150,7 @@ class SoftDrawing:
         return layout.crop(index).long()
 
     def slots(self, parts: int) -> SoftSlots:
-        """Arrays that entries leave their cotangents in."""
+        """Return arrays for the cotangents of entries."""
         layout, arena = self.plan.layout, self.plan.layout.arena
         return SoftSlots(
             layout.stripes, layout.corners, EntryCells(self.bins.first_cell, arena.ints(self.cells, fill=0)),
@@ -152,19 +158,19 @@ class SoftDrawing:
         )  # fmt: skip
 
     def adjoint(self) -> PointsAdjoint:
-        """Arrays for the cotangents of points."""
+        """Return arrays for the cotangents of points."""
         arena, shape = self.plan.layout.arena, self.source.points.shape
         return PointsAdjoint(arena.floats(*shape), arena.floats(*shape, fill=0.0), arena.floats(*shape))
 
     def camera_adjoint(self, camera: list[Tensor], adjoint: PointsAdjoint) -> list[Tensor]:
-        """Cotangents of rotation, eye, focal and centre; camera: the first two."""
+        """Return cotangents of rotation, eye, focal and centre; camera: the first two."""
         rows = self.plan.layout.arena.floats(self.plan.layout.frames, 16)
         self.plan.run("cameras_adjoint", self.plan.setup, self.source, adjoint, rows)
         return split_camera_cotangents(self.plan.layout.arena.tensor(rows), *camera)
 
 
 def prepare(plan: SoftPlan, points: Tensor, camera: tuple[Tensor, ...]) -> SoftDrawing:
-    """Project, set up and count; raises BehindNearError."""
+    """Project points, set up triangles and count them into tiles; raise BehindNearError."""
     layout, arena, n = plan.layout, plan.layout.arena, plan.layout.triangles
     source = SoftSource(Cameras(*map(as_array, camera)), as_array(points).reshape(-1, 3))
     screen: Any = arena.floats(*source.points.shape)

@@ -1,10 +1,9 @@
-"""Fragments: what a triangle means to a run of pixels: distance, inside or not, weights of the corners, depth.
+"""Fragments of a triangle at a run of pixels: distance, inside or not, weights of the corners, depth.
 
 Triangles are set up with corners in the image, boxes of the pixels in reach, and half planes for the tiles. Edges are
 01, 12, 20 and corners in such an order that their edge functions E are positive inside. The weights of the corners are
 q_i = t_i / (t_0 + t_1 + t_2) with t_i = max(E_i, 0) / z_i, E_i belonging to the edge opposite of corner i: perspective
-and clipping in one, without dividing by a sum that may vanish. Scaling all E_i changes nothing, so no area is needed
-either.
+and clipping in one, without dividing by a sum that may vanish. Scaling all E_i changes nothing, so no area is needed.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from diffloom_kernels import absolute, clamp, device, maximum, minimum, not_lane
 from diffloom_raster.kernels import corner_rows, pixel_range, set_plane
 
 #: Columns of a triangle's outline: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
-#: corners; what their weights are divided by (the depths, or 1 without perspective), inverted; the least depth.
+#: corners; inverses of the divisors of their weights (the depths, or 1 without perspective); the least depth.
 LENGTH, DEPTH, INVERSE, NEAREST, OUTLINE = 6, 9, 12, 15, 16
 
 
@@ -25,7 +24,9 @@ def leave_out(t, box):
 
 @device
 def fill_box(t, x0, y0, x1, y1, x2, y2, grid, reach, box):
-    """Pixels whose centres lie in the triangle's box grown by reach; whether there are any in the image."""
+    """Write the pixels whose centres lie in the triangle's box grown by reach; return False if the image has none of
+    them.
+    """
     left, right = pixel_range(
         minimum(x0, minimum(x1, x2)) - reach, maximum(x0, maximum(x1, x2)) + reach, grid.width
     )
@@ -41,7 +42,8 @@ def fill_box(t, x0, y0, x1, y1, x2, y2, grid, reach, box):
 
 @device
 def set_up(t, grid, mesh, rules, screen, triangles):
-    """Outline, box and half planes of triangle t. Corners 0 and 2 change places where that makes the area positive.
+    """Write outline, box and half planes of triangle t. Corners 0 and 2 change places where that makes the area
+    positive.
 
     The edge between corners 2 and 0 may lie inside a face that was cut: an inverse length of 0 shrinks it to a corner
     that other edges have too.
@@ -81,13 +83,15 @@ def set_up(t, grid, mesh, rules, screen, triangles):
     set_plane(t, 2, x2, y2, x0 - x2, y0 - y2, reach, planes)
 
 
-#: Sum of weights [px^2/m] under which they are only rounding.
+#: Sum of weights [px^2/m] under which they are rounding errors.
 THINNEST = 1e-20
 
 
 @device
 def edge(outline, t, a, b, inverse, x, y):
-    """Of the edge from corner a to b: squared distance, E, the vector r from its nearest point, that point's s."""
+    """Return squared distance, E, the vector r from the nearest point, and its position s, for the edge from corner a
+    to b.
+    """
     R = outline.dtype.type
     ax, ay = outline[t, 2 * a], outline[t, 2 * a + 1]
     ex, ey = outline[t, 2 * b] - ax, outline[t, 2 * b + 1] - ay
@@ -99,7 +103,7 @@ def edge(outline, t, a, b, inverse, x, y):
 
 @device
 def edges(outline, t, x, y):
-    """The three edges of triangle t for pixels at (x, y)."""
+    """Return the three edges of triangle t for pixels at (x, y)."""
     return (
         edge(outline, t, 0, 1, LENGTH, x, y),
         edge(outline, t, 1, 2, LENGTH + 1, x, y),
@@ -109,7 +113,7 @@ def edges(outline, t, x, y):
 
 @device
 def nearest_edge(a, b, c):
-    """Least squared distance, and whether it is that of the second or, before all, the third edge."""
+    """Return the least squared distance, and True where it is that of the second or, before all, the third edge."""
     second = b[0] < a[0]
     d = where(second, b[0], a[0])
     third = c[0] < d
@@ -118,15 +122,16 @@ def nearest_edge(a, b, c):
 
 @device
 def is_inside(a, b, c, outline):
-    """Whether all edge functions are positive."""
+    """Return True where all edge functions are positive."""
     zero = outline.dtype.type(0.0)
     return (a[1] > zero) & (b[1] > zero) & (c[1] > zero)
 
 
 @device
 def edges_in_reach(outline, t, x, y, blur):
-    """The three edges, the least squared distance, whether it is that of the second or third edge, and which pixels lie
-    inside and within reach."""
+    """Return the three edges, the least squared distance, flags for the second and third edge, and flags for the pixels
+    that lie inside and within reach.
+    """
     a, b, c = edges(outline, t, x, y)
     d, second, third = nearest_edge(a, b, c)
     inside = is_inside(a, b, c, outline)
@@ -135,13 +140,13 @@ def edges_in_reach(outline, t, x, y, blur):
 
 @device
 def weights(outline, t, a, b, c):
-    """q, 1 / sum of t_i, and the depth [m]."""
+    """Return q, 1 / sum of t_i, and the depth [m]."""
     R = outline.dtype.type
     zero = R(0.0)
     t0 = maximum(b[1], zero) * outline[t, INVERSE]
     t1 = maximum(c[1], zero) * outline[t, INVERSE + 1]
     t2 = maximum(a[1], zero) * outline[t, INVERSE + 2]
-    # The E_i of a sliver may all be rounded to nothing: then its corners weigh the same.
+    # All E_i of a sliver may be rounded to 0: then its corners have equal weights.
     thin = not_lanes(t0 + t1 + t2 > R(THINNEST))
     t0 = where(thin, outline[t, INVERSE], t0)
     t1 = where(thin, outline[t, INVERSE + 1], t1)
@@ -153,7 +158,7 @@ def weights(outline, t, a, b, c):
 
 @device
 def distance_adjoint(a, b, c, second, third, force):
-    """Cotangents (x, y) of the corners when that of the squared distance is -force / 2.
+    """Return cotangents (x, y) of the corners when that of the squared distance is -force / 2.
 
     d (r.r) / d start = -2 (1 - s) r and d (r.r) / d end = -2 s r, for the nearest edge; s is constant to first order.
     """
@@ -172,7 +177,7 @@ def distance_adjoint(a, b, c, second, third, force):
 
 @device
 def weights_adjoint(outline, t, x, y, a, b, c, q, scale, adj_q, adj_depth, perspective):
-    """Cotangents of x, y and depth of the corners for weights: (x0, y0, x1, y1, x2, y2, z0, z1, z2).
+    """Return cotangents of x, y and depth of the corners for weights: (x0, y0, x1, y1, x2, y2, z0, z1, z2).
 
     adj_t_i = (adj_q_i - sum q_j adj_q_j) / sum t; E = (y - a_y)(b_x - a_x) - (x - a_x)(b_y - a_y) for the edge ab.
     """

@@ -1,4 +1,4 @@
-"""The native back end: from a surface, a camera and lights to images."""
+"""Native back end: from a surface, a camera and lights to images."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def render(
     settings: SoftRasRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
 ) -> Image:  # fmt: skip
-    """Draw ``frames`` images; everything was checked."""
-    soft = softness(settings, camera)
+    """Draw ``frames`` images; the scene was checked before."""
+    soft = read_softness(settings, camera)
 
     def draw(layout: ImageLayout, points: Tensor, split: NearCut | None) -> Image:
         """The outputs asked for, with as few passes as they need."""
@@ -50,8 +50,8 @@ def render(
     return draw_in_front(surface, camera, frames, settings.target, draw)
 
 
-def softness(settings: SoftRasRenderer, camera: Camera) -> Softness:
-    """The settings in pixels."""
+def read_softness(settings: SoftRasRenderer, camera: Camera) -> Softness:
+    """Return the renderer's settings in pixels."""
     unit = 0.5 * min(camera.height, camera.width)
     sigma = settings.sigma_for(camera) * unit**2
     return Softness(

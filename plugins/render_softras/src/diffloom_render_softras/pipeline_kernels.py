@@ -1,4 +1,4 @@
-"""The pipelines of the soft rasterizer, and sums from the entries of tiles over triangles and points.
+"""Pipelines of the soft rasterizer, and sums from the entries of tiles over triangles and points.
 
 Slots hold nine numbers for a triangle: three for each of its corners, in the order of its outline. Sums have a fixed
 order.
@@ -23,13 +23,13 @@ from diffloom_raster.kernels import (
 )
 
 from .blend_kernels import blend, blend_adjoint, texture_adjoint
-from .coverage_kernels import cover, cover_adjoint, hard_index, limit_depths
+from .coverage_kernels import cover, cover_adjoint, find_hard_index, limit_depths
 from .fragment_kernels import set_up
 
 
 @device
 def gather_triangle(t, part, stripes, box, swapped, cells, slots, adj_corners):
-    """adj_corners[t, corner]: sums over all entries of triangle t, corners in their given order."""
+    """Sum all entries of triangle t into adj_corners[t, corner], corners in their given order."""
     R = slots.dtype.type
     o = R(0.0)
     ax, ay, az, bx, by, bz, cx, cy, cz = o, o, o, o, o, o, o, o, o
@@ -49,8 +49,9 @@ def gather_triangle(t, part, stripes, box, swapped, cells, slots, adj_corners):
 
 @device
 def gather_value(i, repeats, stride, corners, adj_corners, adj_values):
-    """adj_values[i]: the sum over the corners of all frames that take row i, or of its own frame where frames have
-    ``stride`` rows each."""
+    """Sum the corners of all frames that use row i into adj_values[i], or those of its frame alone where frames have
+    ``stride`` rows each.
+    """
     R = adj_corners.dtype.type
     x, y, z = R(0.0), R(0.0), R(0.0)
     row, begin, end = i, 0, repeats
@@ -64,7 +65,7 @@ def gather_value(i, repeats, stride, corners, adj_corners, adj_values):
 
 
 def prepare(setup, source, screen, triangles, bins):
-    """Project points, set triangles up, count them into tiles."""
+    """Pipeline: project points, set triangles up, count them into tiles."""
     frames = setup.frames
     project_points(frames.viewport, source.cameras, source.points, screen)
     launch(triangles.box.shape[0], set_up, frames.grid, frames.mesh, setup.rules, screen, triangles)
@@ -72,72 +73,74 @@ def prepare(setup, source, screen, triangles, bins):
 
 
 def fill(setup, triangles, count, lists):
-    """Write the lists of the tiles."""
+    """Pipeline: write the lists of the tiles."""
     fill_tiles(setup.frames, triangles.box, triangles.planes, count, lists)
 
 
 def cover_pixels(pixels, depths, limited, setup, fragments, coverage):
-    """Coverage and, if asked for, depths, after the lists were filled."""
+    """Pipeline: compute coverage and, if wanted, depths, after the lists were filled."""
     frames = setup.frames
     launch_runs(pixels, cover, depths, limited, frames.grid, frames.mesh, fragments, setup.blur, coverage)
 
 
 def cover_first(pixels, depths, setup, count, fragments, coverage):
-    """Fill the lists, then coverage."""
+    """Pipeline: fill the lists, then compute coverage."""
     fill(setup, fragments.triangles, count, fragments.lists)
     cover_pixels(pixels, depths, 0, setup, fragments, coverage)
 
 
 def find_limits(pixels, setup, fragments, hits, scratch):
-    """How deep the nearest faces reach, where there are more of them than count."""
+    """Pipeline: find the depth of the last face that counts, where more faces reach a pixel."""
     frames = setup.frames
     launch_runs(pixels // TILE, limit_depths, frames.grid, fragments, setup.blur, hits, scratch)
 
 
 def blend_pixels(pixels, wants, setup, fragments, shading, coverage, images):
-    """Colours and depths, after the coverage."""
+    """Pipeline: compute colours and depths, after the coverage."""
     frames = setup.frames
     launch_runs(pixels, blend, wants, frames.grid, frames.mesh, fragments, setup.blur, setup.fade, shading.surfacing,
                 shading.lighting, shading.background, coverage, images)
 
 
 def index_pixels(pixels, setup, triangles, lists, index):
-    """The face shown at each pixel, after the lists were filled."""
-    launch_runs(pixels, hard_index, setup.frames.grid, setup.frames.mesh, triangles, lists, index)
+    """Pipeline: find the face shown at each pixel, after the lists were filled."""
+    launch_runs(pixels, find_hard_index, setup.frames.grid, setup.frames.mesh, triangles, lists, index)
 
 
 def to_points(part, setup, triangles, slots, adj_points):
-    """Sum slots over triangles, then over points."""
+    """Pipeline: sum slots over triangles, then over points."""
     launch(triangles.box.shape[0], gather_triangle, part, slots.stripes, triangles.box, triangles.swapped, slots.cells,
            slots.sums, slots.adj_corners)
     launch(adj_points.shape[0], gather_point, setup.frames.mesh, slots.corners, slots.adj_corners, adj_points)
 
 
 def to_world(setup, source, triangles, slots, adjoint):
-    """From the slots of places to the cotangents of the points and of their camera coordinates."""
+    """Sum slots of positions into the cotangents of the points and of their camera coordinates."""
     to_points(0, setup, triangles, slots, adjoint.screen)
     project_points_adjoint(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.world,
                            adjoint.seen)
 
 
-def note_entries(setup, triangles, lists, cells):
-    """Tell cells their entries."""
+def record_entries(setup, triangles, lists, cells):
+    """Write its entry to each cell."""
     launch(lists.triangle.shape[0], record_entry, lists, triangles.box, setup.frames.grid, cells)
 
 
 def cover_pixels_adjoint(limited, setup, source, fragments, clear, adj_alpha, slots, adjoint):
-    """From the cotangent of alpha to that of the points."""
+    """Pipeline: compute the cotangent of the points from that of alpha."""
     frames, lists = setup.frames, fragments.lists
-    note_entries(setup, fragments.triangles, lists, slots.cells)
+    record_entries(setup, fragments.triangles, lists, slots.cells)
     launch_runs(interleave_count(lists.triangle.shape[0]) * TILE, cover_adjoint, limited, frames.grid, frames.mesh,
                 fragments, setup.blur, clear, adj_alpha, slots.sums)
     to_world(setup, source, fragments.triangles, slots, adjoint)
 
 
 def blend_pixels_adjoint(wants, setup, source, fragments, shading, coverage, images, adj_images, slots, adjoint):
-    """From the cotangents of colour, alpha and depth to that of the points; the slots are kept for the rest."""
+    """Pipeline: compute the cotangent of the points from those of colour, alpha and depth; other pipelines read the
+    slots.
+    """
     frames, lists = setup.frames, fragments.lists
-    note_entries(setup, fragments.triangles, lists, slots.cells)
+    record_entries(setup, fragments.triangles, lists, slots.cells)
     launch_runs(interleave_count(lists.triangle.shape[0]) * TILE, blend_adjoint, wants, frames.grid, frames.mesh,
                 fragments, setup.blur, setup.fade, shading.surfacing, shading.lighting, shading.background,
                 setup.rules.perspective, coverage, images, adj_images, slots.sums)
@@ -145,21 +148,21 @@ def blend_pixels_adjoint(wants, setup, source, fragments, shading, coverage, ima
 
 
 def values_adjoint(repeats, stride, corners, triangles, slots, adj_values):
-    """Cotangents of colours or texture coordinates."""
+    """Pipeline: compute cotangents of colours or texture coordinates."""
     launch(triangles.box.shape[0], gather_triangle, 1, slots.stripes, triangles.box, triangles.swapped, slots.cells,
            slots.sums, slots.adj_corners)
     launch(adj_values.shape[0], gather_value, repeats, stride, corners, slots.adj_corners, adj_values)
 
 
 def texture_image_adjoint(chunks, wants, setup, fragments, shading, coverage, images, adj_planes, adj_image):
-    """Cotangent of the texture, in copies."""
+    """Pipeline: compute the cotangent of the texture, in copies."""
     frames = setup.frames
     launch_runs(chunks * TILE, texture_adjoint, chunks, wants, frames.grid, frames.mesh, fragments, setup.blur,
                 setup.fade, shading.surfacing, shading.lighting, coverage, images, adj_planes, adj_image)
 
 
 def cameras_adjoint(setup, source, adjoint, adj_camera):
-    """Cotangents of the cameras."""
+    """Pipeline: compute cotangents of the cameras."""
     project_cameras_adjoint(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.seen,
                             adj_camera)
 
@@ -169,8 +172,8 @@ PIPELINES: tuple[Any, ...] = (
     blend_pixels_adjoint, values_adjoint, texture_image_adjoint, cameras_adjoint,
 )
 
-#: With numba-cuda-mlir; numba-cuda's kernel just fits.
+#: Register spills that numba-cuda-mlir may report; numba-cuda has none.
 SPILLS = {"blend_adjoint": "36 sums over a triangle's corners stay beside all that lights and textures need"}
 
-#: Its samples are registered by programs.py, which the CUDA check imports.
+#: Program of all pipelines. programs.py, which the CUDA check imports, registers its samples.
 program = Program("softras", PIPELINES, spills=SPILLS)

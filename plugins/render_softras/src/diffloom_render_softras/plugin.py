@@ -1,4 +1,4 @@
-"""What diffloom-render-softras offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-render-softras. Import paths only: nothing heavy is imported before it is used."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,7 +7,7 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_renderers(register: Register) -> None:
-    """Offer the renderer "softras"."""
+    """Register the renderer "softras"."""
     register(
         "softras",
         "diffloom_render_softras.renderer:SoftRasRenderer",
@@ -17,5 +17,5 @@ def diffloom_register_renderers(register: Register) -> None:
 
 @hookimpl
 def diffloom_register_diagnostics(register: Register) -> None:
-    """Register what the doctor says of PyTorch3D."""
+    """Register the doctor's finding on PyTorch3D."""
     register("softras-libraries", "diffloom_render_softras.doctor:libraries", summary="PyTorch3D")

@@ -14,6 +14,7 @@ from .renderer import SoftRasRenderer
 
 
 def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
+    """Replace the results of recorded pipelines, so that all later pipelines are recorded too."""
     if pipeline == "prepare":
         args[2].fill(1.0)  # in front of the near plane
     elif pipeline == "cover_first":
@@ -21,7 +22,7 @@ def _answer(pipeline: str, args: tuple[Any, ...]) -> None:
 
 
 def recorded_arguments(dtype: Any) -> RecordedCalls:
-    """Return the arguments by pipeline, in float32 or float64."""
+    """Return the arguments of each pipeline, in float32 or float64."""
     surface, camera, lights = make_sample_scene(dtype)
     renderer = SoftRasRenderer(faces_per_pixel=1, target="cuda")
     with record_calls(program, _answer) as noted:

@@ -1,9 +1,9 @@
-"""The PyTorch3D back end: that library finds the fragments and blends them, through its public interface.
+"""PyTorch3D back end: that library finds the fragments and blends them, through its public interface.
 
 Its +x points left and +z into the scene, and rotations act on row vectors. Colours at the fragments come from
 diffloom_raster, so that every light and texture filter looks the same as with the native back end and no texture is
 copied for each of the faces at a pixel. Faces that reach behind the near plane are cut by the library: it shows the
-edge along which it halves what is left, and its gradients hold one of the two cuts still.
+edge between the two halves of the rest, and its gradients keep one of the two cuts fixed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from diffloom_raster import GREY, compute_vertex_normals, sample_texture, shade
 if TYPE_CHECKING:
     from .renderer import SoftRasRenderer
 
-#: Faces at a pixel when all are asked for: the library keeps a fixed number, at most 150 on a GPU.
+#: Number of faces at a pixel when all are wanted: the library keeps a fixed number, at most 150 on a GPU.
 ALL_FACES = 100
-#: Memory for the fragments of the frames drawn at once [bytes], and what one of them takes with its gradients.
+#: Memory for the fragments of the frames drawn at once, and for one fragment with its gradients [bytes].
 MEMORY, FRAGMENT = 2**30, 200
 
 
 @functools.cache
 def why_unavailable() -> str | None:
-    """Why PyTorch3D cannot be used here, or None."""
+    """Return the reason why PyTorch3D cannot be used, or None."""
     try:
         importlib.import_module("pytorch3d.renderer")
     except (ImportError, RuntimeError, OSError) as cause:
@@ -40,7 +40,7 @@ def why_unavailable() -> str | None:
 
 
 def check_usable() -> None:
-    """Raise unless PyTorch3D can be imported."""
+    """Raise InputError unless PyTorch3D can be imported."""
     reason = why_unavailable()
     if reason is not None:
         raise InputError(
@@ -52,7 +52,7 @@ def check_usable() -> None:
 
 @functools.cache
 def warn_of_cpu() -> None:
-    """Say once that this is slow."""
+    """Warn once that drawing on the CPU is slow."""
     warnings.warn(
         "PyTorch3D draws on the CPU with a plain loop over pixels and faces, some hundred times slower than "
         'SoftRasRenderer(backend="native")',
@@ -62,7 +62,7 @@ def warn_of_cpu() -> None:
 
 @functools.cache
 def warn_of_faces(faces: int) -> None:
-    """Say once that not all faces count."""
+    """Warn once that not all faces count."""
     warnings.warn(
         f'SoftRasRenderer(backend="pytorch3d", faces_per_pixel=None) keeps the nearest {ALL_FACES} of {faces} faces at '
         "a pixel, since the library keeps a fixed number; with a large gamma the colours differ from the native back "
@@ -75,7 +75,9 @@ def render(
     settings: SoftRasRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     frames: int,
 ) -> Image:  # fmt: skip
-    """Draw ``frames`` images, as many at a time as fit into MEMORY; everything was checked but the library."""
+    """Draw ``frames`` images, as many at a time as fit into MEMORY; the scene was checked before, the library was
+    not.
+    """
     check_usable()
     if not surface.vertices.is_cuda:
         warn_of_cpu()
@@ -100,7 +102,7 @@ def render(
 
 
 class _Drawing:
-    """Some frames: their fragments, and what is made of them."""
+    """Fragments of some frames, and the images made from them."""
 
     def __init__(
         self, settings: SoftRasRenderer, surface: Surface, vertices: Tensor, camera: Camera, rotation: Tensor,
@@ -111,7 +113,7 @@ class _Drawing:
         count = len(vertices)
         faces = surface.faces.expand(count, -1, -1)
         self.meshes = importlib.import_module("pytorch3d.structures").Meshes(vertices, faces)
-        # D turns our axes (right, up, back) into theirs (left, up, forward).
+        # The signs turn our axes (right, up, back) into the library's (left, up, forward).
         turned = rotation * rotation.new_tensor([[-1.0], [1.0], [-1.0]])
         size = torch.tensor([[camera.height, camera.width]], device=vertices.device).expand(count, 2)
         self.cameras = self.library.PerspectiveCameras(
@@ -122,7 +124,7 @@ class _Drawing:
         self.kept = kept
 
     def fragments(self, reach: float, kept: int) -> Any:
-        """What the library's rasterizer finds; reach is a squared length where the short side spans 2."""
+        """Return the fragments that the library finds; reach is a squared length where the short side spans 2."""
         settings = self.library.RasterizationSettings(
             image_size=(self.camera.height, self.camera.width), blur_radius=reach, faces_per_pixel=kept,
             perspective_correct=self.settings.perspective_correct, clip_barycentric_coords=True,
@@ -131,7 +133,7 @@ class _Drawing:
         return self.library.MeshRasterizer(self.cameras, settings)(self.meshes)
 
     def image(self, lights: Sequence[Light], outputs: Sequence[str]) -> Image:
-        """The images asked for."""
+        """Return the images that are wanted."""
         rgba = silhouette = depth = index = None
         sigma = self.settings.sigma_for(self.camera)
         if set(outputs) - {"face_index"}:
@@ -161,7 +163,7 @@ class _Drawing:
         return blended
 
     def _colours(self, found: Any, lights: Sequence[Light]) -> Tensor:
-        """(frames, height, width, kept, 3), zero where there is no fragment."""
+        """Return colours (frames, height, width, kept, 3), zero where there is no fragment."""
         surface = self.surface
         hit: Tensor = found.pix_to_face >= 0
         packed: Tensor = found.pix_to_face[hit]

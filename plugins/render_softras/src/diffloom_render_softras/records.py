@@ -1,4 +1,4 @@
-"""What the soft rasterizer's kernels are given, besides the records of the raster layer.
+"""Records that the soft rasterizer's kernels are given, besides those of the raster layer.
 
 ``e`` is a run of neighbouring pixels of one row, one pixel on CUDA. Adjoints work on stripes of a tile's columns, ``e``
 counting TILE columns for each entry, and leave their sums in slots.
@@ -12,8 +12,11 @@ from diffloom_raster.records import Cameras, Corners, EntryCells, FrameSetup, Li
 
 
 class SoftRules(NamedTuple):
-    """How triangles are set up. cull: leave out faces turned away. perspective: weigh corners in space. reach: how far
-    a face acts outside its outline [px]. least_area: twice the area [px^2] under which a triangle is left out."""
+    """Rules for setting up triangles.
+
+    cull: leave out faces turned away. perspective: weigh corners in space. reach: distance up to which a face acts
+    outside its outline [px]. least_area: twice the area [px^2] under which a triangle is left out.
+    """
 
     cull: int
     perspective: int
@@ -22,8 +25,11 @@ class SoftRules(NamedTuple):
 
 
 class Blur(NamedTuple):
-    """sharpness: 1 / sigma [1/px^2]. reach_squared [px^2]. most: faces that count at a pixel, 0 for all. full: 1 / (1 -
-    alpha) from which alpha is 1 to the last bit."""
+    """Falloff of a face's probability around its outline.
+
+    sharpness: 1 / sigma [1/px^2]. reach_squared [px^2]. most: number of faces that count at a pixel, 0 for all. full: 1
+    / (1 - alpha) from which alpha is 1 to the last bit.
+    """
 
     sharpness: float
     reach_squared: float
@@ -32,8 +38,11 @@ class Blur(NamedTuple):
 
 
 class Fade(NamedTuple):
-    """sharp: 1 / (gamma span) [1/m]. cut: log of the weight under which a face is passed over. far [m]; span: far -
-    near [m]; gamma: see blend_kernels.py."""
+    """Falloff of a face's weight with depth.
+
+    sharp: 1 / (gamma span) [1/m]. cut: log of the weight under which a face is skipped. far [m]; span: far - near [m];
+    gamma: see blend_kernels.py.
+    """
 
     sharp: float
     cut: float
@@ -43,8 +52,11 @@ class Fade(NamedTuple):
 
 
 class SoftTriangles(NamedTuple):
-    """outline: (triangles, 16), see fragment_kernels.py. box: (triangles, 4). planes: (triangles, 9). swapped:
-    (triangles,) whether corners 0 and 2 changed places."""
+    """Triangles set up for soft rasterising.
+
+    outline: (triangles, 16), see fragment_kernels.py. box: (triangles, 4). planes: (triangles, 9). swapped:
+    (triangles,) True if corners 0 and 2 changed places.
+    """
 
     outline: Any
     box: Any
@@ -53,13 +65,15 @@ class SoftTriangles(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """How deep the last of the faces that count at a pixel lies, (frames, height, width): see coverage_kernels.py."""
+    """Depth of the last of the faces that count at a pixel, (frames, height, width): see coverage_kernels.py."""
 
     depth: Any
 
 
 class SoftCoverage(NamedTuple):
-    """clear, nearest, front, hits: (frames, height, width): see coverage_kernels.py."""
+    """Results of the coverage pass: clear, nearest, front, hits, each (frames, height, width); see
+    coverage_kernels.py.
+    """
 
     clear: Any
     nearest: Any
@@ -68,7 +82,10 @@ class SoftCoverage(NamedTuple):
 
 
 class Images(NamedTuple):
-    """planes: (frames, 4, height, width) rgb and alpha; depth and weight: (frames, height, width)."""
+    """Images that are drawn.
+
+    planes: (frames, 4, height, width) rgb and alpha; depth and weight: (frames, height, width).
+    """
 
     planes: Any
     depth: Any
@@ -76,8 +93,11 @@ class Images(NamedTuple):
 
 
 class SoftSurfacing(NamedTuple):
-    """A surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or u, v and nothing
-    where it is textured. stride: rows from a frame's values to the next one's, 0 where all frames share them."""
+    """Colours of a surface.
+
+    rows: (faces, 3) rows of values at the corners; values: (rows, 3) colours, or u, v and a zero where it is textured.
+    stride: rows from a frame's values to the next one's, 0 where all frames share them.
+    """
 
     textured: int
     texels: Texels
@@ -87,8 +107,11 @@ class SoftSurfacing(NamedTuple):
 
 
 class Lighting(NamedTuple):
-    """shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3). material:
-    (faces,) numbers of their materials, empty where there is one."""
+    """Parameters of the light on a surface.
+
+    shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3). material:
+    (faces,) numbers of their materials, empty where there is one.
+    """
 
     shading: int
     points: Any
@@ -99,7 +122,7 @@ class Lighting(NamedTuple):
 
 
 class SoftShading(NamedTuple):
-    """background: (3,) rgb."""
+    """Colours, light and background (3,) rgb."""
 
     surfacing: SoftSurfacing
     lighting: Lighting
@@ -107,7 +130,7 @@ class SoftShading(NamedTuple):
 
 
 class SoftSetup(NamedTuple):
-    """What is the same in every draw of a plan."""
+    """Parameters that are constant in every draw of a plan."""
 
     frames: FrameSetup
     rules: SoftRules
@@ -116,7 +139,7 @@ class SoftSetup(NamedTuple):
 
 
 class Fragments(NamedTuple):
-    """Where fragments are looked for: triangles in the lists of tiles, and what of them counts."""
+    """Triangles in the lists of tiles, and the depths up to which they count: the source of fragments."""
 
     triangles: SoftTriangles
     lists: TileLists
@@ -124,15 +147,17 @@ class Fragments(NamedTuple):
 
 
 class SoftSource(NamedTuple):
-    """Where points come from: the world (points, 3) [m] through cameras."""
+    """Source of points: the world (points, 3) [m], seen through cameras."""
 
     cameras: Cameras
     points: Any
 
 
 class SoftWants(NamedTuple):
-    """colour: colours are made. limited: some pixel has more faces than count. table: what lights the scene has
-    cotangents."""
+    """Flags of the results that are wanted.
+
+    colour: colours are made. limited: some pixel has more faces than count. table: lights of the scene need cotangents.
+    """
 
     colour: int
     limited: int
@@ -140,7 +165,10 @@ class SoftWants(NamedTuple):
 
 
 class ImagesAdjoint(NamedTuple):
-    """planes, depth: cotangents of the images. table: (entries x stripes, columns), see light_table_adjoint."""
+    """Cotangents of the images.
+
+    planes, depth: as in Images. table: (entries x stripes, columns), see light_table_adjoint.
+    """
 
     planes: Any
     depth: Any
@@ -148,8 +176,11 @@ class ImagesAdjoint(NamedTuple):
 
 
 class SoftSlots(NamedTuple):
-    """sums: (entries x stripes, parts, 9) what entries pass to the corners of their triangles; adj_corners: (triangles,
-    3, 3) sums of them; corners: which of these meet in a point."""
+    """Workspace of cotangents.
+
+    sums: (entries x stripes, parts, 9) cotangents of the corners of each entry's triangle; adj_corners: (triangles, 3,
+    3) sums of them; corners: which of these meet in a point.
+    """
 
     stripes: int
     corners: Corners
@@ -159,7 +190,10 @@ class SoftSlots(NamedTuple):
 
 
 class PointsAdjoint(NamedTuple):
-    """screen, world, seen: (points, 3), of places in the image, of points and of their camera coordinates."""
+    """Cotangents of points.
+
+    screen, world, seen: (points, 3), of positions in the image, of points and of their camera coordinates.
+    """
 
     screen: Any
     world: Any

@@ -1,4 +1,4 @@
-"""The soft rasterizer as a renderer."""
+"""Soft rasterizer as a renderer."""
 
 from __future__ import annotations
 
@@ -23,28 +23,30 @@ NATIVE = Capabilities(
     per_frame=frozenset({"colours", "image"}),
     materials=True,
 )
-#: Of the back end "pytorch3d".
+#: Capabilities of the back end "pytorch3d".
 LIBRARY = replace(NATIVE, dtypes=frozenset({torch.float32}), materials=False)
 
 
 @dataclass(frozen=True)
 class SoftRasRenderer(Renderer):
-    """Every face touches every pixel a little, so that images are smooth in everything that makes them.
+    """Soft rasterizer (Liu et al. 2019): every face touches every pixel a little, so that images are smooth in all
+    inputs.
 
-    sigma: how far faces blur, a squared length where the image's short side spans 2: a face covers a pixel at
-        distance d outside its outline with probability 1 / (1 + exp(d^2 / sigma)), inside with d^2 negated.
-    sigma_pixels: the same as a length s [px], sigma = s^2 in pixels, instead of ``sigma``.
-    least_probability: where a face's reach outside ends. 1e-4 ends it at d = 3.03 sqrt(sigma).
-    gamma: how sharply nearer faces hide those behind, in depth over (far - near): a face dz metres behind another
-        weighs exp(-dz / (gamma (far - near))).
-    faces_per_pixel: the nearest faces that count at a pixel, with those that are as deep as the last of them (to 1e-8
-        of its depth, 1e-5 in float32); None for all within reach (PyTorch3D: the nearest 100). With a limit images jump
-        where faces change places in depth: it saves time, and gradients know nothing of such jumps.
-    background: rgb behind everything.
-    cull_backfaces: leave out faces turned away from the camera.
-    perspective_correct: weigh the corners of faces in space (True) or in the image (False).
-    backend: "native"; "pytorch3d" for that library; "auto" for it where it is installed and tensors are on a GPU.
-    target: where the native back end runs: "auto", "serial", "parallel" or "cuda".
+    Args:
+        sigma: Blur of faces, a squared length where the image's short side spans 2. A face covers a pixel at distance d
+            outside its outline with probability 1 / (1 + exp(d^2 / sigma)), inside with d^2 negated.
+        sigma_pixels: Blur as a length s [px], sigma = s^2 in pixels, instead of ``sigma``.
+        least_probability: Probability at which a face's reach outside ends. 1e-4 ends it at d = 3.03 sqrt(sigma).
+        gamma: Softness of occlusion, in depth over (far - near): a face dz metres behind another weighs exp(-dz /
+            (gamma (far - near))).
+        faces_per_pixel: Number of nearest faces that count at a pixel, with those as deep as the last of them (to 1e-8
+            of its depth, 1e-5 in float32); None for all within reach (PyTorch3D: the nearest 100). A limit saves time,
+            but images jump where faces change places in depth, and gradients leave these jumps out.
+        background: Red, green, blue behind everything.
+        cull_backfaces: Leave out faces turned away from the camera.
+        perspective_correct: Weigh the corners of faces in space (True) or in the image (False).
+        backend: "native"; "pytorch3d" for that library; "auto" for it where it is installed and tensors are on a GPU.
+        target: Where the native back end runs: "auto", "serial", "parallel" or "cuda".
     """
 
     sigma: float = 1e-4
@@ -79,7 +81,14 @@ class SoftRasRenderer(Renderer):
         return math.log(1.0 / self.least_probability - 1.0)
 
     def sigma_for(self, camera: Camera) -> float:
-        """sigma as a squared length where the short side of the camera's image spans 2."""
+        """Return sigma as a squared length where the short side of the camera's image spans 2.
+
+        Args:
+            camera: Camera, for the size of its image.
+
+        Returns:
+            sigma, no unit.
+        """
         if self.sigma_pixels is None:
             return self.sigma
         return (self.sigma_pixels / (0.5 * min(camera.height, camera.width))) ** 2

@@ -1,4 +1,4 @@
-"""Silhouettes, colours and depths: the autograd functions around the kernels."""
+"""Autograd functions around the kernels: silhouettes, and colours with depths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .records import Images, ImagesAdjoint, Lighting, SoftShading, SoftSurfacing
 
 
 class Silhouette(torch.autograd.Function):
-    """(plan, points, rotation, eye, focal, centre) -> alpha (frames, height, width)."""
+    """Autograd function (plan, points, rotation, eye, focal, centre) -> alpha (frames, height, width)."""
 
     @staticmethod
     def forward(ctx: Any, plan: SoftPlan, points: Tensor, *camera: Tensor) -> Tensor:
@@ -46,7 +46,10 @@ class Silhouette(torch.autograd.Function):
 
 
 class SoftStyle(NamedTuple):
-    """Properties of a draw that carry no gradients. colour: whether colours are wanted at all. background: rgb."""
+    """Properties of a draw that carry no gradients.
+
+    colour: False where no colours are wanted. background: rgb.
+    """
 
     scene: SceneStyle
     colour: bool
@@ -54,13 +57,14 @@ class SoftStyle(NamedTuple):
 
     @property
     def lit(self) -> bool:
-        """Whether lights matter."""
+        """True if lights matter."""
         return self.scene.shading > 0 and self.colour
 
 
 class Blend(torch.autograd.Function):
-    """(plan, style, *SceneTensors) -> planes (frames, 4, height, width) of rgb and alpha, depth (frames, height,
-    width)."""
+    """Autograd function (plan, style, *SceneTensors) -> planes (frames, 4, height, width) of rgb and alpha, depth
+    (frames, height, width).
+    """
 
     @staticmethod
     def forward(ctx: Any, plan: SoftPlan, style: SoftStyle, *tensors: Tensor) -> tuple[Tensor, Tensor]:
@@ -72,7 +76,7 @@ class Blend(torch.autograd.Function):
         plan.run("blend_pixels", drawing.pixels, wants, plan.setup, fragments, shading, coverage, images)
         ctx.drawing, ctx.style, ctx.made = drawing, style, (fragments, shading, coverage, images)
         planes, depth = plan.layout.crop(images.planes), plan.layout.crop(images.depth)
-        # saved only so that nobody changes them meanwhile: the arrays share their memory
+        # saved so that autograd refuses changes in place, because the arrays share their memory
         ctx.save_for_backward(*tensors, planes, depth)
         return planes, depth
 
@@ -86,7 +90,7 @@ class Blend(torch.autograd.Function):
 
 
 def _shading(style: SoftStyle, drawing: SoftDrawing, given: SceneTensors) -> SoftShading:
-    """The tensors as kernels take them."""
+    """Return the tensors as kernels take them."""
     made, scene = style.scene.appearance, style.scene
     texels, values = given.texels(made), as_array(given.values)
     surfacing = SoftSurfacing(int(made.textured), texels, made.corners.faces, made.stride, values)
@@ -96,7 +100,7 @@ def _shading(style: SoftStyle, drawing: SoftDrawing, given: SceneTensors) -> Sof
 
 
 def _background_images(plan: SoftPlan, style: SoftStyle) -> Images:
-    """Planes of background, depth of far, weight of one: what tiles without faces show."""
+    """Return planes of background, depth of far, weight of one: the content of tiles without faces."""
     arena, (frames, height, width) = plan.layout.arena, plan.layout.padded
     planes = arena.floats(frames, 4, height, width)
     for k, value in enumerate((*style.background, 0.0)):
@@ -107,7 +111,7 @@ def _background_images(plan: SoftPlan, style: SoftStyle) -> Images:
 
 
 class _Adjoint:
-    """One backward pass: runs the main adjoint, then what else was asked for."""
+    """Backward pass: runs the main adjoint, then the extra ones that are needed."""
 
     def __init__(self, ctx: Any, given: SceneTensors) -> None:
         self.drawing: SoftDrawing = ctx.drawing
@@ -117,7 +121,7 @@ class _Adjoint:
         self.slots = self.drawing.slots(4 if self.style.lit else 2)
 
     def cotangents(self, needed: SceneTensors, adj_planes: Tensor, adj_depth: Tensor) -> dict[str, Any]:
-        """Cotangents by the names of SceneTensors, as far as needed."""
+        """Return cotangents by the names of SceneTensors, as far as needed."""
         plan, style, drawing, arena = self.plan, self.style, self.drawing, self.plan.layout.arena
         fragments, shading, coverage, images = self.made
         tabled = style.lit and any((*needed.lighting, needed.eye))
@@ -148,13 +152,14 @@ class _Adjoint:
         return found
 
     def _to_points(self, part: int) -> Tensor:
-        """Sums of one part of the slots over points."""
+        """Return sums of one part of the slots over points."""
         arena = self.plan.layout.arena
         sums = arena.floats(*self.drawing.source.points.shape)
         self.plan.run("to_points", part, self.plan.setup, self.drawing.triangles, self.slots, sums)
         return arena.tensor(sums)
 
     def _values(self) -> Tensor:
+        """Return the cotangent of colours or texture coordinates."""
         layout, made = self.plan.layout, self.style.scene.appearance
         corners, stride = made.corners, made.stride
         rows = layout.arena.floats(*self.given.values.shape)
@@ -163,6 +168,7 @@ class _Adjoint:
         return layout.arena.tensor(rows)
 
     def _image(self, wants: SoftWants, adj_planes: Any) -> Tensor:
+        """Return the cotangent of the texture."""
         plan, image, stripes = self.plan, self.given.image, self.plan.layout.stripes
         fragments, shading, coverage, images = self.made
         chunks = max(1, min(count_texture_copies(image, stripes), self.drawing.entries))
@@ -172,8 +178,10 @@ class _Adjoint:
         return plan.layout.arena.tensor(sums.sum(0))
 
     def _add_table(self, rows: Any, found: dict[str, Any]) -> None:
-        """Sum the rows of the light table, those of the eye frame by frame; arrays, since the order of PyTorch's sums
-        depends on its threads."""
+        """Add sums over the rows of the light table, those of the eye frame by frame.
+
+        Sums are taken over arrays, because the order of PyTorch's sums depends on its threads.
+        """
         layout, eye = self.plan.layout, self.given.eye
         sums = layout.arena.tensor(rows.sum(0))
         found.update(split_light_cotangents(sums, self.given.table))

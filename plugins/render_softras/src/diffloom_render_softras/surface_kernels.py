@@ -1,4 +1,4 @@
-"""The colour of a triangle at a run of pixels, and the adjoint. surfacing, lighting: see records.py."""
+"""Colour of a triangle at a run of pixels, and the adjoint. surfacing, lighting: see records.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from diffloom_raster.kernels import (
 
 @device
 def value_rows(t, frame, swapped, surfacing):
-    """Rows of the values at the corners of triangle t of a frame, in the order of its outline."""
+    """Return rows of the values at the corners of triangle t of a frame, in the order of its outline."""
     index, shift = surfacing.rows, frame * surfacing.stride
     f = t % index.shape[0]
     if swapped[t]:
@@ -29,7 +29,7 @@ def value_rows(t, frame, swapped, surfacing):
 
 @device
 def point_rows(t, swapped, mesh):
-    """Points of triangle t, in the order of its outline."""
+    """Return points of triangle t, in the order of its outline."""
     i, j, k = corner_rows(t, mesh.points, mesh.faces)
     if swapped[t]:
         return k, j, i
@@ -38,7 +38,7 @@ def point_rows(t, swapped, mesh):
 
 @device
 def mix(q, rows, values):
-    """Values of three rows weighted with q."""
+    """Return values of three rows weighted with q."""
     a, b, c = ld3(values, rows[0]), ld3(values, rows[1]), ld3(values, rows[2])
     return (
         q[0] * a[0] + q[1] * b[0] + q[2] * c[0],
@@ -49,13 +49,13 @@ def mix(q, rows, values):
 
 @device
 def mix_adjoint(rows, values, adj):
-    """Cotangents of q for mix."""
+    """Return cotangents of q for mix."""
     return dot3(ld3(values, rows[0]), adj), dot3(ld3(values, rows[1]), adj), dot3(ld3(values, rows[2]), adj)
 
 
 @device
 def mix2(q, rows, values):
-    """The first two columns of three rows weighted with q."""
+    """Return the first two columns of three rows weighted with q."""
     a, b, c = rows
     return (
         q[0] * values[a, 0] + q[1] * values[b, 0] + q[2] * values[c, 0],
@@ -65,7 +65,7 @@ def mix2(q, rows, values):
 
 @device
 def own_colour(q, rows, frame, surfacing):
-    """The surface's own colour, and its derivatives by u and v if it is textured."""
+    """Return the surface's own colour, and its derivatives by u and v if it is textured."""
     if surfacing.textured:
         uv = mix2(q, rows, surfacing.values)
         return sample(uv[0], uv[1], frame * surfacing.texels.stride, surfacing.texels)
@@ -76,7 +76,7 @@ def own_colour(q, rows, frame, surfacing):
 
 @device
 def own_colour_adjoint(adj_colour, by_u, by_v, rows, surfacing):
-    """Cotangents of the mixed values (the third 0 for u and v), and of q."""
+    """Return cotangents of the mixed values (the third 0 for u and v), and of q."""
     values = surfacing.values
     if surfacing.textured:
         u, v = dot3(by_u, adj_colour), dot3(by_v, adj_colour)
@@ -91,7 +91,7 @@ def own_colour_adjoint(adj_colour, by_u, by_v, rows, surfacing):
 
 @device
 def place_and_normal(q, rows, frame, lighting):
-    """Position, unit normal and view direction at the pixels, the last two with what unit3 gives."""
+    """Return position, unit normal and view direction at the pixels, the last two with the other results of unit3."""
     points, eye = lighting.points, lighting.eye
     position = mix(q, rows, points)
     towards = sub3(ld3(eye, frame if eye.shape[0] > 1 else 0), position)
@@ -99,8 +99,8 @@ def place_and_normal(q, rows, frame, lighting):
 
 
 @device
-def material_of(t, lighting):
-    """The number of triangle t's material."""
+def load_material(t, lighting):
+    """Return the number of triangle t's material."""
     count = lighting.material.shape[0]
     if count > 0:
         return lighting.material[t % count]
@@ -108,33 +108,38 @@ def material_of(t, lighting):
 
 
 @device
-def shaded(t, colour, q, rows, frame, lighting):
-    """Colour under the lights."""
+def shade_fragment(t, colour, q, rows, frame, lighting):
+    """Return the colour under the lights."""
     if lighting.shading == 0:
         return colour
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    m = material_of(t, lighting)
+    m = load_material(t, lighting)
     return lit_colour(m, colour, n[0], view[0], position, lighting.lights, lighting.shading == 2)
 
 
 @device
-def shaded_adjoint(t, colour, q, rows, frame, lighting, adj):
-    """Lit colour; cotangents of own colour, position, (mixed) normal and eye, and of q through position and normal."""
+def shade_fragment_adjoint(t, colour, q, rows, frame, lighting, adj):
+    """Return the lit colour; cotangents of own colour, position, (mixed) normal and eye, and of q through position and
+    normal.
+    """
     position, n, view = place_and_normal(q, rows, frame, lighting)
     lit, adj_own, adj_position, adj_normal, adj_eye = lit_colour_adjoint(
-        material_of(t, lighting), colour, n, view, position, lighting.lights, lighting.shading == 2, adj
+        load_material(t, lighting), colour, n, view, position, lighting.lights, lighting.shading == 2, adj
     )
     adj_q = add3(mix_adjoint(rows, lighting.points, adj_position), mix_adjoint(rows, lighting.normals, adj_normal))
     return lit, adj_own, adj_position, adj_normal, adj_eye, adj_q
 
 
 @device
-def shaded_table_adjoint(t, i, colour, q, rows, frame, lighting, adj, adj_eye, table):
-    """Add the cotangents of eye and lights to row i of a table. What ``shaded_adjoint`` found is found again: kept for
-    the few draws that ask for this, it took registers from all others."""
+def shade_table_adjoint(t, i, colour, q, rows, frame, lighting, adj, adj_eye, table):
+    """Add the cotangents of eye and lights to row i of a table.
+
+    Position, normal and view are computed again, because keeping them for the few draws that need this takes registers
+    from all draws.
+    """
     position, n, view = place_and_normal(q, rows, frame, lighting)
     add_lane_sums3(table, i, EYE, adj_eye)
-    m = material_of(t, lighting)
+    m = load_material(t, lighting)
     light_table_adjoint(
         m, i, n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj, table
     )
@@ -142,12 +147,12 @@ def shaded_table_adjoint(t, i, colour, q, rows, frame, lighting, adj, adj_eye, t
 
 @device
 def lit_factor(t, q, rows, frame, lighting):
-    """What the own colour is multiplied with: ambient + diffuse light, or 1."""
+    """Return the factor of the own colour: ambient + diffuse light, or 1."""
     R = lighting.points.dtype.type
     if lighting.shading == 0:
         one = q[0] * R(0.0) + R(1.0)
         return one, one, one
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    m = material_of(t, lighting)
+    m = load_material(t, lighting)
     diffuse, specular = sum_light(m, n[0], view[0], position, lighting.lights, False)
     return add3(diffuse, load_ambient(m, lighting.lights))

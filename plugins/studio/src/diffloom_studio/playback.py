@@ -23,10 +23,10 @@ __all__ = [
     "Playback",
     "PlaybackBody",
     "ShadedField",
+    "compute_contact_forces",
     "compute_field",
     "compute_strain_field",
     "compute_stress_field",
-    "contact_forces",
     "find_common_scale",
     "format_scale",
     "load_playback",
@@ -121,7 +121,7 @@ class Arrows:
 NOTHING = Arrows(np.zeros((0, 3)), np.zeros((0, 3)))
 
 
-def contact_forces(scene: Scene, body: PlaybackBody) -> list[Arrows]:
+def compute_contact_forces(scene: Scene, body: PlaybackBody) -> list[Arrows]:
     """The contact forces on the nodes of ``body`` at each of its times; none on nodes that are no points or bodies.
 
     The model's own contact terms are evaluated without its other terms, so these are the very forces that acted. In a

@@ -1,9 +1,9 @@
-"""Look at a fit in 3D, in a browser.
+"""Viewer of fits in 3D, in a browser.
 
 from diffloom_studio.playback import load_playback
-from diffloom_viewer import Window
+from diffloom_viewer import ViewerWindow
 
-window = Window(load_playback("runs/demo"))
+window = ViewerWindow(load_playback("runs/demo"))
 window.wait()
 """
 

@@ -1,4 +1,4 @@
-"""`diffloom view`: guess, fit and truth in 3D."""
+"""Command `diffloom view`: guess, fit and truth in 3D."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from diffloom_studio.dispatch import dispatch_by_kind
 @click.command()
 @dispatch_by_kind("place")
 @click.argument("place", type=click.Path(exists=True))
-@click.option("--port", default=8080, show_default=True, help="Of the page; another one when it is taken.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Who may look: this machine alone, unless told.")
-@click.option("--frames", default=61, show_default=True, type=click.IntRange(2), help="How many, evenly over the time.")
+@click.option("--port", default=8080, show_default=True, help="Port of the page; the next free one if it is taken.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve; by default this machine alone.")
+@click.option(
+    "--frames", default=61, show_default=True, type=click.IntRange(2), help="Number of frames, evenly over the time."
+)
 @click.option("--rerun", default=None, metavar="FILE.rrd", help="Write a recording for rerun instead of a page.")
 def view(place: str, port: int, host: str, frames: int, rerun: str | None) -> None:
     """Look at PLACE, a run folder or an experiment file, in 3D.
@@ -31,5 +33,5 @@ def view(place: str, port: int, host: str, frames: int, rerun: str | None) -> No
     from diffloom_viewer.window import ViewerWindow
 
     window = ViewerWindow(playback, host=host, port=port, frames=frames)
-    click.echo(f"look at {window.address}; Ctrl-C ends it")
+    click.echo(f"open {window.address} in a browser; stop with Ctrl-C")
     window.wait()

@@ -18,9 +18,9 @@ from diffloom_studio.playback import (
     Playback,
     PlaybackBody,
     ShadedField,
+    compute_contact_forces,
     compute_strain_field,
     compute_stress_field,
-    contact_forces,
     find_common_scale,
     format_scale,
     place_camera_at,
@@ -29,10 +29,13 @@ from diffloom_studio.playback import (
 
 
 @dataclass(frozen=True)
-class Recorder:
-    """One camera. rotation: (frames or 1, 3, 3), columns are its right, down and forward axes in the world. eye:
-    (frames or 1, 3) [m]. fov: vertical [rad]. focal: fx, fy [px]. times: (frames,) of the simulation [s]. images:
-    (frames, height, width, 3) bytes, or None."""
+class CameraTrack:
+    """Poses and images of one camera over time.
+
+    rotation: (frames or 1, 3, 3), columns are its right, down and forward axes in the world. eye: (frames or 1, 3) [m].
+    fov: vertical [rad]. focal: fx, fy [px]. times: (frames,) of the simulation [s]. images: (frames, height, width, 3)
+    bytes, or None.
+    """
 
     label: str
     rotation: NDArray[np.float64]
@@ -44,22 +47,22 @@ class Recorder:
     images: NDArray[np.uint8] | None
 
     def at(self, time: float) -> int:
-        """The frame nearest to ``time`` [s]."""
+        """Return the frame nearest to ``time`` [s]."""
         return int(np.abs(self.times - time).argmin())
 
 
-def recorders(playback: Playback) -> list[Recorder]:
-    """All cameras, where the best known values put them."""
+def find_recorders(playback: Playback) -> list[CameraTrack]:
+    """Return all cameras, at the poses of the best known values."""
     scene = playback.experiment.scene
     values = next(playback.values[name] for name in ("fit", "truth", "start") if name in playback.values)
     targets = playback.experiment.target.by_view()
-    return [_recorder(scene, label, values, targets[label]) for label in scene.viewpoints]
+    return [_make_track(scene, label, values, targets[label]) for label in scene.viewpoints]
 
 
-def _recorder(scene: Scene, label: str, values: Mapping[str, Tensor], target: Target) -> Recorder:
+def _make_track(scene: Scene, label: str, values: Mapping[str, Tensor], target: Target) -> CameraTrack:
     camera = place_camera_at(scene, label, values, target.times)
     rows = camera.rotation.double().reshape(-1, 3, 3)
-    # From right, up, back to right, down, forward.
+    # Axes right, up, back become right, down, forward.
     axes = (rows * torch.tensor([[1.0], [-1.0], [-1.0]], dtype=torch.float64)).transpose(1, 2)
     images = target.frames if target.frames is not None else target.masks
     shown = None
@@ -67,7 +70,7 @@ def _recorder(scene: Scene, label: str, values: Mapping[str, Tensor], target: Ta
         colour = images[..., :3] if images.dim() == 4 else images[..., None].expand(*images.shape, 3)
         shown = (colour.clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
     fx, fy = (float(f) for f in camera.focal)
-    return Recorder(
+    return CameraTrack(
         label or "camera", axes.numpy(), camera.eye.double().reshape(-1, 3).numpy(),
         2.0 * float(np.arctan(0.5 * camera.height / fy)), (fx, fy), (camera.height, camera.width),
         (target.times + scene.viewpoints[label].time_offset).numpy(), shown,
@@ -75,14 +78,14 @@ def _recorder(scene: Scene, label: str, values: Mapping[str, Tensor], target: Ta
 
 
 COLOURS = {"start": (217, 99, 43), "fit": (31, 95, 168), "truth": (44, 138, 87), "yours": (162, 59, 114)}
-GHOST = 0.45  # opacity of what is laid over the fit
-REACH = 0.35  # of the scene's size, for the largest force
+GHOST = 0.45  # opacity of bodies laid over the fit
+REACH = 0.35  # length of the largest force's arrow, in the scene's size
 
 
 class SceneDrawing:
-    """What is on a viser server. Everything is redrawn by name, so nothing is left behind."""
+    """Content of a viser server. Everything is redrawn by name, so nothing is left behind."""
 
-    def __init__(self, server: Any, playback: Playback, cameras: Sequence[Recorder]) -> None:
+    def __init__(self, server: Any, playback: Playback, cameras: Sequence[CameraTrack]) -> None:
         self._server, self._playback, self._cameras = server, playback, cameras
         self._handles: dict[str, Any] = {}
         self._fields: dict[tuple[str, str], ShadedField | None] = {}
@@ -91,7 +94,7 @@ class SceneDrawing:
         server.scene.set_up_direction("+y")
         server.scene.add_grid("/ground", 20.0, 20.0, plane="xz", cell_size=0.5)
 
-    def stand(self, bodies: Mapping[str, PlaybackBody]) -> None:
+    def place_eye(self, bodies: Mapping[str, PlaybackBody]) -> None:
         """Put the eye beside the first camera, at a distance from which all bodies are in view."""
         low = np.min([body.vertices.min(axis=(0, 1)) for body in bodies.values()], axis=0)
         high = np.max([body.vertices.max(axis=(0, 1)) for body in bodies.values()], axis=0)
@@ -105,17 +108,19 @@ class SceneDrawing:
         start.up = (0.0, 1.0, 0.0)
 
     def forget(self, name: str) -> None:
-        """A body has changed: what was computed of it no longer holds."""
+        """Drop the fields and forces of a body that has changed."""
         for field in ("strain", "stress"):
             self._fields.pop((field, name), None)
         self._arrows.pop(name, None)
 
-    def tells_stress(self, body: PlaybackBody) -> bool:
-        """Whether the scene's model tells the stress of a body."""
+    def has_stress(self, body: PlaybackBody) -> bool:
+        """Return True if the scene's model gives the stress of a body."""
         return self._field("stress", body) is not None
 
     def bodies(self, bodies: Mapping[str, PlaybackBody], frame: int, *, apart: bool, colouring: str) -> None:
-        """Each body at a frame; side by side or one over the other; coloured by body, as recorded, or by a field."""
+        """Draw each body at a frame; side by side or one over the other; coloured by body, as recorded, or by a
+        field.
+        """
         import trimesh  # takes long, and only a page that is shown needs it
 
         if colouring in ("strain", "stress"):
@@ -134,7 +139,9 @@ class SceneDrawing:
                     side="double", position=(shifts[name], 0.0, 0.0),
                 )  # fmt: skip
             else:
-                mesh = trimesh.Trimesh(body.vertices[frame], body.faces, vertex_colors=linear(colours), process=False)
+                mesh = trimesh.Trimesh(
+                    body.vertices[frame], body.faces, vertex_colors=to_linear(colours), process=False
+                )
                 handle = self._server.scene.add_mesh_trimesh(f"/bodies/{name}", mesh, position=(shifts[name], 0.0, 0.0))
             self._handles[name] = handle
 
@@ -147,7 +154,7 @@ class SceneDrawing:
         return None if field is None else scale_colours(field.values[frame], self._most(colouring))
 
     def _field(self, name: str, body: PlaybackBody) -> ShadedField | None:
-        """Computed once for each body, and kept until it changes."""
+        """Return a field of a body, computed once and kept until the body changes."""
         if (name, body.name) not in self._fields:
             scene = self._playback.experiment.scene
             self._fields[name, body.name] = (
@@ -156,20 +163,20 @@ class SceneDrawing:
         return self._fields[name, body.name]
 
     def _most(self, name: str) -> float:
-        """The end of the one scale of all bodies, so that they can be compared."""
+        """Return the upper end of the scale that all bodies share."""
         kept = {body: field for (kind, body), field in self._fields.items() if kind == name and field is not None}
         return find_common_scale(kept)
 
     def scale(self, colouring: str) -> str:
-        """What the colours mean; nothing where they are the bodies' own."""
+        """Return the meaning of the colours; an empty text where they are the bodies' own."""
         units = {field.unit for (kind, _), field in self._fields.items() if kind == colouring and field is not None}
         return format_scale(self._most(colouring), units.pop()) if units else ""
 
     def forces(self, bodies: Mapping[str, PlaybackBody], frame: int) -> None:
-        """Contact forces as arrows from where they act, the largest of all as long as a third of the scene."""
+        """Draw contact forces as arrows from their points, the largest of all as long as a third of the scene."""
         for name, body in bodies.items():
             if name not in self._arrows:
-                self._arrows[name] = contact_forces(self._playback.experiment.scene, body)
+                self._arrows[name] = compute_contact_forces(self._playback.experiment.scene, body)
         largest = max((_largest(arrows) for name in bodies for arrows in self._arrows[name]), default=0.0)
         for name in COLOURS:
             arrows = self._arrows[name][frame] if name in bodies else None
@@ -186,18 +193,18 @@ class SceneDrawing:
 
     @staticmethod
     def _extent(bodies: Mapping[str, PlaybackBody]) -> float:
-        """The longest side of what the bodies take up over all times [m]."""
+        """Return the longest side of the box that holds the bodies at all times [m]."""
         low = np.min([body.vertices.min(axis=(0, 1)) for body in bodies.values()], axis=0)
         high = np.max([body.vertices.max(axis=(0, 1)) for body in bodies.values()], axis=0)
         return float((high - low).max())
 
     def scale_of_forces(self, bodies: Mapping[str, PlaybackBody]) -> str:
-        """How large the largest force is; nothing where none acts."""
+        """Return the size of the largest force as text; "none" where none acts."""
         largest = max((_largest(arrows) for name in bodies for arrows in self._arrows.get(name, ())), default=0.0)
         return f"{largest:.3g} N" if largest > 0.0 else "none"
 
     def cameras(self, time: float, shown: bool) -> None:
-        """A frustum for each camera, with the frame it took nearest to ``time`` [s]."""
+        """Draw a frustum for each camera, with its frame nearest to ``time`` [s]."""
         import viser.transforms
 
         for one in self._cameras:
@@ -210,15 +217,15 @@ class SceneDrawing:
             )  # fmt: skip
 
 
-def linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Colours of a screen as amounts of light, which is what vertex colours of glTF are: without it they look pale."""
+def to_linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return colours of a screen as linear amounts of light, which vertex colours of glTF are."""
     part = colours.astype(np.float64) / 255.0
     light = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
     return np.asarray((255.0 * light).round(), dtype=np.uint8)
 
 
 def _shifts(bodies: Mapping[str, PlaybackBody], apart: bool) -> dict[str, float]:
-    """How far each body is moved along x [m]."""
+    """Return the displacement of each body along x [m]."""
     if not apart or len(bodies) < 2:
         return dict.fromkeys(bodies, 0.0)
     wide = 1.1 * max(float(np.ptp(body.vertices[..., 0])) for body in bodies.values())

@@ -1,4 +1,4 @@
-"""A recording for rerun: bodies, cameras and their frames on one timeline."""
+"""Recording for rerun: bodies, cameras and their frames on one timeline."""
 
 from __future__ import annotations
 
@@ -9,13 +9,25 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom_studio.playback import Playback
-from diffloom_viewer.drawing import COLOURS, Recorder, recorders
+from diffloom_viewer.drawing import COLOURS, CameraTrack, find_recorders
 
 TIMELINE = "time"
 
 
 def record(playback: Playback, path: str | Path, frames: int = 61) -> Path:
-    """Write ``path`` (.rrd), to be opened with `rerun FILE`; needs rerun-sdk."""
+    """Write a recording, to be opened with `rerun FILE`.
+
+    Args:
+        playback: Run or experiment to record.
+        path: File to write (.rrd); missing folders are made.
+        frames: Number of frames, evenly over the time.
+
+    Returns:
+        The path.
+
+    Raises:
+        InputError: The library rerun-sdk is not installed.
+    """
     try:
         import rerun
     except ImportError as error:
@@ -35,15 +47,15 @@ def record(playback: Playback, path: str | Path, frames: int = 61) -> Path:
                 vertex_positions=body.vertices[k], triangle_indices=body.faces.astype(np.uint32), vertex_colors=colours
             )
             stream.log(f"bodies/{name}", mesh)
-    for one in recorders(playback):
+    for one in find_recorders(playback):
         _log_camera(rerun, stream, one)
     stream.flush()
     stream.disconnect()
     return place
 
 
-def _log_camera(rerun: Any, stream: Any, one: Recorder) -> None:
-    """A pinhole and its images, frame by frame."""
+def _log_camera(rerun: Any, stream: Any, one: CameraTrack) -> None:
+    """Log a pinhole and its images, frame by frame."""
     place = f"cameras/{one.label}"
     for k, time in enumerate(one.times):
         moved = min(k, len(one.eye) - 1)

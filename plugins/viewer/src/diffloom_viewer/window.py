@@ -1,4 +1,4 @@
-"""The page of the viewer: a run played back, or a fit watched while it runs; a slider for each unknown number."""
+"""Page of the viewer: a run played back, or a fit watched while it runs; a slider for each unknown number."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from diffloom.interfaces import InputError, SimulationError
 from diffloom_fitting import Experiment
 from diffloom_fitting.loop import FitState, Record
 from diffloom_studio.playback import Playback, PlaybackBody, make_playback, play, scale_colours
-from diffloom_viewer.drawing import SceneDrawing, recorders
+from diffloom_viewer.drawing import SceneDrawing, find_recorders
 
-MOST = 6  # numbers of one unknown that get a slider
-WIDER = 2.0  # how far beyond all known values a slider reaches
-STEPS = 200  # at least, from one end to the other
+MOST = 6  # largest size of an unknown that gets sliders
+WIDER = 2.0  # factor by which a slider reaches beyond all known values
+STEPS = 200  # least number of steps of a slider
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,10 @@ class Knob:
 
 
 def knobs(experiment: Experiment, values: Mapping[str, Mapping[str, Tensor]], first: str) -> list[Knob]:
-    """Sliders from half the smallest to twice the largest known value, within the bounds of a positive quantity;
-    ``first`` names the values they begin with."""
+    """Return sliders for the unknowns, from half the smallest to twice the largest known value of a positive quantity.
+
+    ``first`` names the values they begin with.
+    """
     found = []
     for slot in experiment.layout.slots:
         known = [values[name][slot.name].detach().double().flatten() for name in values]
@@ -56,7 +58,7 @@ def knobs(experiment: Experiment, values: Mapping[str, Mapping[str, Tensor]], fi
 
 
 def _range(known: list[float]) -> tuple[float, float, float]:
-    """Low and high end and step, round numbers all."""
+    """Return low end, high end and step of a slider, all round numbers."""
     least, most = min(known), max(known)
     if least > 0.0:
         low, high = least / WIDER, most * WIDER
@@ -68,8 +70,8 @@ def _range(known: list[float]) -> tuple[float, float, float]:
     return math.floor(low / tidy) * tidy if low < 0.0 or low > tidy else step, math.ceil(high / tidy) * tidy, step
 
 
-def turned(values: Mapping[str, Tensor], settings: Mapping[tuple[str, int], float]) -> dict[str, Tensor]:
-    """``values`` with the entries that sliders were set to."""
+def apply_settings(values: Mapping[str, Tensor], settings: Mapping[tuple[str, int], float]) -> dict[str, Tensor]:
+    """Return ``values`` with the entries that sliders were set to."""
     found = {name: value.detach().clone() for name, value in values.items()}
     with torch.no_grad():
         for (name, index), value in settings.items():
@@ -80,15 +82,21 @@ def turned(values: Mapping[str, Tensor], settings: Mapping[tuple[str, int], floa
 YOURS = "yours"
 
 
-def colour_bar() -> NDArray[np.uint8]:
-    """(height, width, 3): the colours of a scale from its lower to its upper end."""
+def make_colour_bar() -> NDArray[np.uint8]:
+    """Return the colours of a scale from its lower to its upper end, (height, width, 3)."""
     return np.repeat(scale_colours(np.linspace(0.0, 1.0, 256), 1.0)[None], 14, axis=0)
 
 
 class ViewerWindow:
-    """A page that shows ``playback``; ``address`` is where. host: "127.0.0.1" for this machine alone.
+    """Page that shows a playback in 3D. ``address`` is its address, ``bodies`` the bodies by name.
 
-    bodies: by name. The sliders make a further one, "yours", as soon as one is moved.
+    The sliders make a further body, "yours", as soon as one is moved.
+
+    Args:
+        playback: Run or experiment to show.
+        host: Address to serve; "127.0.0.1" for this machine alone.
+        port: Port of the page; the next free one if it is taken.
+        frames: Number of frames, evenly over the time.
     """
 
     def __init__(self, playback: Playback, *, host: str = "127.0.0.1", port: int = 8080, frames: int = 61) -> None:
@@ -101,8 +109,8 @@ class ViewerWindow:
         self.bodies: dict[str, PlaybackBody] = {name: playback.body(name, self._times) for name in playback.values}
         self.server: Any = viser.ViserServer(host=host, port=port, label="diffloom", verbose=False)
         self.address = f"http://{host}:{self.server.get_port()}"
-        self._drawing = SceneDrawing(self.server, playback, recorders(playback))
-        self._drawing.stand(self.bodies)
+        self._drawing = SceneDrawing(self.server, playback, find_recorders(playback))
+        self._drawing.place_eye(self.bodies)
         self._playing = False
         self._add_time()
         self._add_choices()
@@ -111,7 +119,7 @@ class ViewerWindow:
 
     @property
     def time(self) -> float:
-        """What is shown now [s]."""
+        """Time that is shown now [s]."""
         return float(self._times[int(self.slider.value)])
 
     def _add_time(self) -> None:
@@ -125,9 +133,9 @@ class ViewerWindow:
     def _add_choices(self) -> None:
         gui = self.server.gui
         self.layout = gui.add_dropdown("layout", ("overlaid", "side by side"))
-        fields = ("strain", "stress") if self._drawing.tells_stress(next(iter(self.bodies.values()))) else ("strain",)
+        fields = ("strain", "stress") if self._drawing.has_stress(next(iter(self.bodies.values()))) else ("strain",)
         self.colouring = gui.add_dropdown("colour", ("by body", "appearance", *fields))
-        self.bar = gui.add_image(colour_bar(), format="png", visible=False)
+        self.bar = gui.add_image(make_colour_bar(), format="png", visible=False)
         self.scale = gui.add_text("scale", "", disabled=True, visible=False)
         self.forces = gui.add_checkbox("contact forces", False)
         self.largest = gui.add_text("largest", "", disabled=True, visible=False)
@@ -137,7 +145,7 @@ class ViewerWindow:
             one.on_update(lambda _: self.redraw())
 
     def _add_sliders(self) -> None:
-        """Sliders of the unknowns; moving one simulates anew."""
+        """Add sliders of the unknowns; moving one simulates again."""
         gui, values = self.server.gui, self._playback.values
         self._base = next(name for name in ("fit", "start") if name in values)
         self.knobs: dict[tuple[str, int], Any] = {}
@@ -146,13 +154,13 @@ class ViewerWindow:
                 slider = gui.add_slider(knob.label, knob.low, knob.high, knob.step, knob.value)
                 slider.on_update(lambda _: self.simulate())
                 self.knobs[knob.name, knob.index] = slider
-            self.said = gui.add_text("says", "", disabled=True)
+            self.said = gui.add_text("message", "", disabled=True)
 
     def simulate(self) -> None:
-        """Play what the sliders say, as the body "yours"; what cannot be simulated is said in words."""
+        """Simulate with the values of the sliders, as the body "yours"; errors are shown as text."""
         with self._lock:
             settings = {place: float(slider.value) for place, slider in self.knobs.items()}
-            values = turned(self._playback.values[self._base], settings)
+            values = apply_settings(self._playback.values[self._base], settings)
             try:
                 self.bodies[YOURS] = play(YOURS, self._playback.experiment.scene, values, self._times)
                 self.said.value = ""
@@ -163,7 +171,11 @@ class ViewerWindow:
             self.redraw()
 
     def put(self, body: PlaybackBody) -> None:
-        """Show a body in place of the one of its name, or beside the others."""
+        """Show a body in place of the one of its name, or as a further body.
+
+        Args:
+            body: Body to show.
+        """
         with self._lock:
             self.bodies[body.name] = body
             self._drawing.forget(body.name)
@@ -205,13 +217,20 @@ class ViewerWindow:
             self.close()
 
     def close(self) -> None:
-        """End it."""
+        """Stop serving the page."""
         self.play.value = False
         self.server.stop()
 
 
 class LiveView:
-    """A window whose body "fit" follows the best vector so far; ``observe`` is given to a fit as its observer."""
+    """Window whose body "fit" follows the best vector so far; a fit is given ``observe`` as its observer.
+
+    Args:
+        experiment: Experiment that is fitted.
+        host: Address to serve; "127.0.0.1" for this machine alone.
+        port: Port of the page; the next free one if it is taken.
+        frames: Number of frames, evenly over the time.
+    """
 
     def __init__(self, experiment: Experiment, *, host: str = "127.0.0.1", port: int = 8080, frames: int = 31) -> None:
         self._experiment = experiment
@@ -221,14 +240,19 @@ class LiveView:
         self.address = self.window.address
 
     def observe(self, state: FitState, record: Record) -> None:
-        """Show where the fit stands."""
+        """Show the best values so far.
+
+        Args:
+            state: State of the fit.
+            record: Last line of the history; not used.
+        """
         z = state.best[1] if state.best is not None else state.z
         with torch.no_grad():
             values = self._experiment.layout.decode(z.detach())
         try:
             self.window.put(play("fit", self._experiment.scene, values, self._times))
         except (SimulationError, InputError):
-            return  # one step of a fit that cannot be simulated is the optimiser's affair
+            return  # the optimiser handles values that cannot be simulated
 
     def wait(self) -> None:
         """Serve the page until Ctrl-C."""
