@@ -4,8 +4,8 @@
     python experiments/made_study.py --folder unseen --unseen    # 12 more, for one run with settings frozen
 
 Each clip is drawn, `diffloom new` writes its file from facts that a person would know (field of view, size of the
-object), and `diffloom run` fits it unchanged. A fit that ended before is not repeated. The tables in experiments/results are written
-with the commit, the command and the date.
+object), and `diffloom run` fits it unchanged. A fit that ended before is not repeated. The tables in
+experiments/results are written with the commit, the command and the date.
 """
 
 from __future__ import annotations

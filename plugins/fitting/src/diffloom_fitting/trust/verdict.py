@@ -20,6 +20,8 @@ LEAST_PIXELS, FEW_PIXELS = 1.0, 9.0
 NOISE = 1.5  # times: what is left over at the object beside what is left elsewhere, in a video of even noise
 WELL = 0.9
 """Share of what the video shows from which on a fit explains it well."""
+FIFTH = 0.2
+"""Share of an unknown's deviation by which the renderer's lens may move it without a word."""
 HALF = 0.5
 """Share of what the video shows below which a fit does not explain it."""
 
@@ -170,6 +172,21 @@ def _misfit(times: float) -> str:
     return f"what is left over at the object is {min(times, 1e3):.3g} times larger than noise or rounding"
 
 
+def _lens(found: Uncertainty) -> str:
+    """Say what is wrong with the renderer as a lens; empty where nothing matters."""
+    if found.lens_unknown:
+        return (
+            "whether the renderer draws the object in its true size is not known; install diffloom-render-coverage, "
+            "which tells"
+        )
+    if found.lens_bias <= FIFTH:
+        return ""
+    return (
+        f"the renderer draws the object with {100.0 * found.lens_area:.3g} % of its exact area, which moves an unknown by "
+        f'{_times(found.lens_bias)}; ± is widened by it: use renderer = "coverage"'
+    )
+
+
 def explained(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> VerdictPart:
     """By the share of the video that the fit reproduces, and by whether windows of time agree."""
     share = min((sight.explained for sight in seen), default=1.0)
@@ -178,6 +195,8 @@ def explained(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> Verd
         return VerdictPart("red", f"no: {told}")
     if share < WELL:
         return VerdictPart("amber", f"in part: {told}")
+    if found is not None and (lens := _lens(found)):
+        return VerdictPart("amber", f"in part: {lens}")
     misfit = max((sight.misfit for sight in seen), default=0.0)
     if misfit > NOISE:
         return VerdictPart("amber", f"in part: {told}, but {_misfit(misfit)}, so the model errs")
