@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError, Renderer
+from diffloom.interfaces import InputError, Renderer, SimulationError
 from diffloom.plugins import get_renderer, renderers
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
-from diffloom_fitting.trust.linearised import Linearised
+from diffloom_fitting.trust.directions import split
+from diffloom_fitting.trust.linearised import Linearised, linearise
 from diffloom_fitting.unknowns import Unknown, UnknownLayout, resolve
 
 OUTLINE = 0.25  # [px]: as well as an outline that was cut out of a video is known
@@ -122,16 +123,17 @@ class LensBias:
     missing: bool = False
 
 
-def lens_bias(objective: Objective, end: Linearised, inverse: Tensor) -> LensBias:
+def lens_bias(objective: Objective, end: Linearised) -> LensBias:
     """Compare what the renderer draws at the end of a fit with the exact coverage of the same scene.
 
     A renderer that softens outlines draws objects larger or smaller than a camera sees them, alike in all frames, so
-    no residual shows it. A synthesised video is exempt: a renderer drew it.
+    no residual shows it. The shift is the Gauss-Newton step from the fit's end with exact coverage in place of the
+    renderer's images: where residuals and slopes are exact, the fit would go on. A synthesised video is exempt, since
+    a renderer drew it.
 
     Args:
         objective: The problem of the last stage.
         end: The fit's end, linearised.
-        inverse: (n, n) from J r to a step, in scaled coordinates.
 
     Returns:
         The bias; zero where nothing is drawn, or where the renderer is that of exact coverage.
@@ -139,27 +141,25 @@ def lens_bias(objective: Objective, end: Linearised, inverse: Tensor) -> LensBia
     none = LensBias(torch.zeros_like(end.size))
     targets = objective.target.by_view()
     images = objective.loss.outputs not in ((), ("outline",))
-    if not images or all(_is_synthesised(target) for target in targets.values()):
+    if not images or any(_is_synthesised(target) for target in targets.values()):
         return none
     if is_exact(objective.scene.renderer):
         return none
     if EXACT not in renderers():
         return replace(none, missing=True)
     exact: Renderer = get_renderer(EXACT)(background=tuple(objective.scene.renderer.background))
-    other = replace(objective, scene=objective.scene.with_renderer(exact), gaussian=None)
+    other = replace(objective, scene=objective.scene.with_renderer(exact))
     try:
-        fields = other.residual_fields(end.z)
+        there = linearise(other, end.z)
         areas = [_area(each, end.z) for each in (objective, other)]
-    except InputError:  # it draws no such scene
+    except (InputError, SimulationError):  # it draws no such scene
         return replace(none, missing=True)
-    changes = [
-        torch.zeros_like(field) if _is_synthesised(target) else there - field
-        for target, field, there in zip(targets.values(), end.fields, fields, strict=True)
-    ]
-    change = torch.cat([each.reshape(-1) for each in changes]).to(end.residuals.dtype)
-    shift = (inverse @ (end.unit @ change)).abs()
+    curvature = there.unit @ there.unit.T + there.prior
+    parted = split(curvature, there.visible | (there.prior.diagonal() > 0.0), there.rounding)
+    inner = parted.kept.T @ curvature @ parted.kept
+    step = parted.kept @ torch.linalg.solve(inner, parted.kept.T @ there.half)
     area = areas[0] / areas[1] if areas[1] > 0.0 else math.inf
-    return LensBias(torch.as_tensor(shift), area)
+    return LensBias((step / there.size * end.size).abs(), area)
 
 
 def is_exact(renderer: Renderer) -> bool:

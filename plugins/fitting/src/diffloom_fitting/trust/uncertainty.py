@@ -141,7 +141,7 @@ def estimate_uncertainty(
         outline_shift(objective, end, inverse).square() + assumed_shift(objective, end, inverse, assumed or {}).square()
     )
     total = (total.square() + ruler).sqrt()
-    lens = lens_bias(objective, end, inverse)
+    lens = lens_bias(objective, end)
     lens_times = _ratio(lens.shift, total, end)
     total = (total.square() + lens.shift.square()).sqrt()
     moved = displacement(objective, end)

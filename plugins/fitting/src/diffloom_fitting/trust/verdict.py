@@ -182,8 +182,8 @@ def _lens(found: Uncertainty) -> str:
     if found.lens_bias <= FIFTH:
         return ""
     return (
-        f"the renderer draws the object with {100.0 * found.lens_area:.3g} % of its exact area, which moves an unknown by "
-        f'{_times(found.lens_bias)}; ± is widened by it: use renderer = "coverage"'
+        f"the renderer draws the object with {100.0 * found.lens_area:.3g} % of its exact area, which moves an unknown "
+        f'by {_times(found.lens_bias)}; ± is widened by it: use renderer = "coverage"'
     )
 
 
