@@ -56,12 +56,12 @@ class Proposal:
     begin: float
     duration: float
     sentences: tuple[str, ...]
-    find_bounces: int = 0
+    bounces: int = 0
 
 
-KINDS = ("pendulum", "throw", "find_bounces", "slide")
+KINDS = ("pendulum", "throw", "bounces", "slide")
 #: Numbers of a known size: a ball's diameter, a box's width, height and depth.
-SIZES = {"throw": 1, "find_bounces": 1, "slide": 3}
+SIZES = {"throw": 1, "bounces": 1, "slide": 3}
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Known:
             kind: One of `KINDS`.
         """
         count = SIZES.get(kind, 0)
-        needed = kind in ("find_bounces", "slide")
+        needed = kind in ("bounces", "slide")
         if len(self.size) != count and (self.size or needed):
             wanted = {0: "no size", 1: "the ball's diameter [m]", 3: "the box's width, height and depth [m]"}[count]
             raise InputError(f"--size: got {len(self.size)} lengths for kind {kind!r}; expected {wanted}")
@@ -139,9 +139,9 @@ def inspect_clip(path: Path, known: Known | None = None) -> Proposal:
         told.append(f"it moves {np.ptp(column):.0f} px across the image and {np.ptp(row):.0f} px along it")
         return Proposal(seen, name, "slide", float(t[0]), float(t[-1] - t[0]), tuple(told))
     ends = find_bounces(t, row)
-    if kind == "find_bounces":
+    if kind == "bounces":
         told.append(f"it bounces {len(ends)} times")
-        return Proposal(seen, name, "find_bounces", float(t[0]), float(t[-1] - t[0]), tuple(told), len(ends))
+        return Proposal(seen, name, "bounces", float(t[0]), float(t[-1] - t[0]), tuple(told), len(ends))
     end = find_first_bounce(t, row)
     (_, _, half), rest = fit_robustly([np.ones(end), t[:end], t[:end] ** 2], row[:end])
     told.append(
@@ -253,7 +253,7 @@ def format_experiment(seen: Proposal, video: str, known: Known | None = None) ->
         "LONGEST": str(FITTED),
         "FOV": f"{fov:g}",
         "FOV_DEVIATION": f"{fov * (FOV_ROUGHLY if known.fov is None else FOV_TYPED):.2g}",
-        "COUNT": str(max(1, min(seen.find_bounces, MOST_BOUNCES))),
+        "COUNT": str(max(1, min(seen.bounces, MOST_BOUNCES))),
     }
     if known.size:
         sides = known.size

@@ -1,4 +1,4 @@
-"""What a camera and its codec do that no unknown stands for: soften, brighten, mix in frames before and after."""
+"""Errors of a camera and its codec that no unknown stands for: blur, brightness, contrast and frame mixing."""
 
 from __future__ import annotations
 
@@ -17,16 +17,24 @@ from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 from diffloom_fitting.trust.linearised import Linearised
 
-STEP = 0.01  # of full brightness
+STEP = 0.01  # change of brightness or contrast, relative to full brightness
 
 
 def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: float) -> tuple[Tensor, Tensor]:
-    """(n,) each: how far the estimate, in scaled coordinates, would move if the camera's errors were fitted beside it;
-    and how far independent pixels of this ``noise`` alone would move it (Hausman's test compares the two).
+    """Return the shift of the estimate if the camera's errors were fitted with the unknowns.
 
-    One Gauss-Newton step with a column for each error of each video, and one for its drift: a codec's frames are coded
-    from earlier ones, and lose more and more. Zero where no video was recorded (grey levels of no size) or its loss
-    compares no images. kept: (n, k), the directions that are determined.
+    One Gauss-Newton step with a column for each error of each video, and one for its drift, because codecs lose more
+    detail from frame to frame. The shift by noise alone allows Hausman's test (1978).
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        kept: (n, k), the directions that are determined.
+        noise: Standard deviation of independent pixels.
+
+    Returns:
+        (n,) the shift and (n,) its part by noise alone, in scaled coordinates. Both are zero if no video was recorded
+        or if its loss compares no images.
     """
     errors = list(_errors(objective, end))
     if not errors or kept.shape[1] == 0:
@@ -36,7 +44,7 @@ def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: flo
     beside = kept.T @ torch.cat(cross, dim=1)
     joint = torch.cat([torch.cat([inner, beside], dim=1), torch.cat([beside.T, torch.block_diag(*own)], dim=1)])
     slope = torch.cat([kept.T @ end.half, *slopes])
-    # Errors that look alike, as blur and lag of a still object do, share what they explain.
+    # The pseudoinverse shares the residual among errors that look alike, such as blur and lag of a still object.
     both, alone, k = torch.linalg.pinv(joint, hermitian=True), torch.linalg.inv(inner), len(inner)
     moved = kept @ (both[:k] @ slope - alone @ slope[:k])
     freed = (kept @ (both[:k, :k] - alone) @ kept.T).diagonal().clamp(min=0.0)
@@ -44,7 +52,7 @@ def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: flo
 
 
 def _errors(objective: Objective, end: Linearised) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Of each recorded video with C errors E, columns of unit length: J'E (n, C), E'E (C, C) and E'r (C,)."""
+    """Yield J'E (n, C), E'E (C, C) and E'r (C,) of each recorded video, for C errors E with columns of unit length."""
     targets = objective.target.by_view()
     if not objective.loss.outputs or not any(target.step > 0.0 for target in targets.values()):
         return
@@ -61,9 +69,14 @@ def _errors(objective: Objective, end: Linearised) -> Iterator[tuple[Tensor, Ten
 
 
 def _normal(rows: Tensor, changes: Tensor, frames: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(J'E, E'E, E'r) for changes (c, N) that last, and that grow over the frames. rows: (n + 1, N), slopes and r.
+    """Return (J'E, E'E, E'r) for changes (c, N) that are constant, and that grow over the frames.
 
-    Frame by frame: of a long video twice as many columns would not fit beside the slopes.
+    The sums run frame by frame, because all columns of a long video would not fit into memory.
+
+    Args:
+        rows: (n + 1, N), slopes and residuals.
+        changes: (c, N), changes of the residuals.
+        frames: Number of frames in N.
     """
     count = 2 * len(changes)
     cross, own = rows.new_zeros(len(rows), count), rows.new_zeros(count, count)
@@ -80,7 +93,7 @@ def _normal(rows: Tensor, changes: Tensor, frames: int) -> tuple[Tensor, Tensor,
 
 
 def _changes(loss: Loss, view: View, target: Target) -> list[Tensor]:
-    """(N,) each: the residuals' change with one error of a recorded video; those that show."""
+    """Return the change of the residuals (N,) for each error of a recorded video that is visible."""
     exact = loss.residuals(view, target)
     if view.image is None or exact is None:
         return []
@@ -90,9 +103,11 @@ def _changes(loss: Loss, view: View, target: Target) -> list[Tensor]:
 
 
 def _recorded(image: Image, coded: bool) -> Iterator[Image]:
-    """The images as a camera might have them: blurred, brighter, with more contrast, late, early.
+    """Yield the images with one error each: blurred, brighter, with more contrast, late, early.
 
-    coded: brightness and colour each on its own, since codecs keep them apart and colour far less well.
+    Args:
+        image: The images as drawn.
+        coded: True to change brightness and colour separately, because codecs store colour at lower resolution.
     """
     for change in (_blurred, _brighter, _contrasted, _late, _early):
         rgba = None if image.rgba is None else change(image.rgba)
@@ -106,7 +121,7 @@ def _recorded(image: Image, coded: bool) -> Iterator[Image]:
 
 
 def _blurred(frames: Tensor) -> Tensor:
-    """Each pixel the mean of the nine around it; frames: (frames, height, width, channels)."""
+    """Replace each pixel by the mean of its 3 x 3 neighbourhood; frames: (frames, height, width, channels)."""
     edged = pad(frames.permute(0, 3, 1, 2), (1, 1, 1, 1), mode="replicate")
     return avg_pool2d(edged, 3, stride=1).permute(0, 2, 3, 1)
 
@@ -124,5 +139,5 @@ def _late(frames: Tensor) -> Tensor:
 
 
 def _early(frames: Tensor) -> Tensor:
-    """As where a codec draws a frame from those after it."""
+    """Mix in the next frame, as codecs with bidirectional prediction do."""
     return torch.cat([frames[1:], frames[-1:]])
