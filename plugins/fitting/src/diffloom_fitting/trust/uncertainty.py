@@ -107,8 +107,8 @@ def estimate_uncertainty(
     in which A is rounding are left out and named.
 
     Added in squares are rounding and jumps one deviation away, the step that is left to go, for recorded videos errors
-    of the physics step, the camera, the outlines and the renderer (`lens_bias`), and one deviation of each value in ``assumed``. If the object is
-    farther from the drawn one than noise allows, the deviations grow by that factor.
+    of the physics step, the camera, the outlines and the renderer (`lens_bias`), and one deviation of each value in
+    ``assumed``. If the object is farther from the drawn one than noise allows, the deviations grow by that factor.
 
     Args:
         objective: Objective of the fit.
