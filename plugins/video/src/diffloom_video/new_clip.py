@@ -1,4 +1,4 @@
-"""`diffloom new`: what a clip shows, a contact sheet, and an experiment file for it."""
+"""Experiment files for new clips, as written by ``diffloom new``: content of the clip, contact sheet and file."""
 
 from __future__ import annotations
 
@@ -21,20 +21,27 @@ from diffloom_video.segmentation import BackgroundPlate, Motion, Segmenter, segm
 
 __all__ = ["inspect_clip", "write_contact_sheet", "write_experiment"]
 
-#: Pixels on the longer side and most frames that are looked at.
+#: Pixels on the longer side, and largest number of frames, of the analysed video.
 LONGEST, MOST = 240, 400
-#: Share of the variance that a sinusoid may leave of what swings, and periods that must be seen.
+#: Largest share of the variance that a sinusoid leaves of a swing, and smallest number of periods.
 SWINGS, PERIODS = 0.1, 1.2
-#: Frames without belief that do not end a run, halved.
+#: Half the number of doubtful frames that do not end a run.
 GAP = 2
 CLEANING = {"convex": True, "thin": 0.2}
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """video: with masks and tracks. segmenter: the name of what made them. kind: "pendulum" or "throw". begin,
-    duration: the longest time in which the object is seen without a break, of a throw up to its first bounce [s].
-    sentences: what was seen."""
+    """Content of a clip.
+
+    Args:
+        video: The clip with masks and tracks.
+        segmenter: Name of the segmenter that made them.
+        kind: "pendulum" or "throw".
+        begin: Beginning of the longest time without a break [s].
+        duration: Length of it, of a throw up to its first bounce [s].
+        sentences: Findings, for the user.
+    """
 
     video: Target
     segmenter: str
@@ -45,19 +52,29 @@ class Proposal:
 
 
 def inspect_clip(path: Path) -> Proposal:
-    """What the video at ``path`` shows; InputError where nothing moves in it."""
+    """Find out what a video shows.
+
+    Args:
+        path: The video.
+
+    Returns:
+        Masks, tracks, the kind of motion and its time.
+
+    Raises:
+        InputError: Nothing moves in the video.
+    """
     first = read_video(path, size=LONGEST, dtype=torch.float32)
     video = first.select(range(0, len(first), 1 + (len(first) - 1) // MOST))
     name, seen = _segmented(video)
     assert seen.tracks is not None
     tracks, times = seen.tracks.double().numpy(), seen.times.numpy()
     believed = tracks[:, 3] > 0.5
-    # A few frames that repeat, or in which something else came by, are no break.
+    # A few doubtful frames do not end a run.
     low, high = _longest_run(binary_closing(np.pad(believed, GAP), iterations=GAP)[GAP:-GAP])
     if int(believed[low:high].sum()) < LEAST_THROW:
         raise InputError(
-            f"video {path.name!r}: nothing is seen moving for {LEAST_THROW} frames or more; give masks, or write the "
-            "experiment by hand (docs/real-video.md)"
+            f"video {path.name!r}: nothing moves for {LEAST_THROW} frames or more; give masks (target.masks), or write "
+            "the experiment by hand (docs/real-video.md)"
         )
     kept = np.flatnonzero(believed[low:high]) + low
     t, (column, row, radius) = times[kept], tracks[kept, :3].T
@@ -80,7 +97,7 @@ def inspect_clip(path: Path) -> Proposal:
 
 
 def _segmented(video: Target) -> tuple[str, Target]:
-    """The segmenter that is believed most, and what it sees."""
+    """Choose the segmenter with the highest confidence; return its name and its masks."""
     found: list[tuple[float, str, Target]] = []
     tried: tuple[tuple[str, Segmenter], ...] = (
         ("plate", BackgroundPlate(cleaning=CLEANING)),  # type: ignore[arg-type]
@@ -96,13 +113,13 @@ def _segmented(video: Target) -> tuple[str, Target]:
         if found[-1][0] > 0.6:
             break
     if not found:
-        raise InputError("nothing is seen moving before a background that stands still; was the camera on a tripod?")
+        raise InputError("nothing moves in front of a still background; record with a camera on a tripod")
     _, name, seen = max(found, key=lambda each: each[0])
     return name, seen
 
 
 def _longest_run(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, int]:
-    """First and last + 1 of the longest run that is set."""
+    """Return first and last + 1 of the longest run of true flags."""
     best, here = (0, 0), 0
     for value, run in groupby(flags.tolist()):
         count = len(list(run))
@@ -117,8 +134,12 @@ MASK, SURE, UNSURE = (1.0, 0.0, 1.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0)
 
 
 def write_contact_sheet(path: Path, video: Target) -> None:
-    """Twelve frames with their masks laid over them and a ring for each track: yellow where it is believed, red where
-    it is not."""
+    """Write an image of twelve frames with masks and a ring for each track: yellow if certain, else red.
+
+    Args:
+        path: Image file to write.
+        video: Video with masks and tracks.
+    """
     assert video.frames is not None
     assert video.masks is not None
     assert video.tracks is not None
@@ -136,13 +157,13 @@ def write_contact_sheet(path: Path, video: Target) -> None:
     Image.fromarray((np.concatenate(rows) * 255.0).round().astype(np.uint8)).save(path)
 
 
-#: Most of a clip that is read [s], and most that the loss sees, of each kind; of a throw, a part.
+#: Longest part of a clip that is read [s], and longest part of a swing that the loss compares [s].
 LONG = 20.0
 SEEN = 5.0
 
 
 def format_experiment(seen: Proposal, video: str) -> str:
-    """The text of a file that fits what was seen in ``video``, a path as the file is to name it."""
+    """Return the text of an experiment file for a proposal; ``video`` is the path that the file names."""
     duration = min(seen.duration, LONG)
     step = float(seen.video.times.diff().median()) if len(seen.video) > 1 else 1.0 / 30.0
     until = min(SEEN, 0.75 * duration) if seen.kind == "pendulum" else 0.67 * duration
@@ -161,7 +182,13 @@ def format_experiment(seen: Proposal, video: str) -> str:
 
 
 def write_experiment(seen: Proposal, clip: Path, place: Path) -> None:
-    """Write the file ``place``; the clip is named from its folder."""
+    """Write an experiment file for a clip.
+
+    Args:
+        seen: Content of the clip.
+        clip: The clip, named relative to the file where possible.
+        place: The file to write.
+    """
     named = clip.resolve()
     try:
         shown = str(named.relative_to(place.resolve().parent))
