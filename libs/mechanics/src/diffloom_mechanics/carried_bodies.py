@@ -39,7 +39,7 @@ def build_carried_term(
         return term
     if own is not None and (term.only is not None or term.per_step):
         raise InputError(
-            f"term {term.name!r}: it acts on some bodies or has values per step; carried bodies take neither"
+            f"term {term.name!r}: got only= or per_step=; a term on carried bodies, such as links, takes neither"
         )
     from diffloom_mechanics.carried_body_kernels import store_cotangents, store_force
 

@@ -104,8 +104,8 @@ class ImplicitStepper(Stepper):
         history = first
         raise SimulationError(
             f"{scheme.name} did not converge in step {k + 1} (t = {(k + 1) * scheme.dt:.6g} s): the velocity "
-            f"mismatch went {', '.join(f'{h:.1e}' for h in history[-5:])} m/s in {len(history) - 1} Newton steps, "
-            f"{scheme.tolerance:g} was asked for. Try a smaller dt than {scheme.dt:.3g} s, or more iterations."
+            f"residual went {', '.join(f'{h:.1e}' for h in history[-5:])} m/s in {len(history) - 1} Newton steps; "
+            f"expected {scheme.tolerance:g} or less. Try a smaller dt than {scheme.dt:.3g} s, or more iterations."
         )
 
     def _newton(

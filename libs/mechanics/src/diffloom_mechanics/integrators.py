@@ -180,7 +180,10 @@ class CustomStepping(Integrator):
     def refuses(self, dynamics: Dynamics) -> str | None:
         if isinstance(dynamics, CustomStep):
             return None
-        return f"custom_step runs models that bring a step of their own; this one brings {dynamics.kind!r}"
+        return (
+            f"custom_step runs models that bring a step of their own; this one brings {dynamics.kind!r}: choose an "
+            "integrator of mechanics, such as semi_implicit"
+        )
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient

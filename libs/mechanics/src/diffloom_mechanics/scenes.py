@@ -217,7 +217,9 @@ def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Seq
 def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]) -> None:
     """Raise SimulationError about the first scene that is not finite."""
     if is_transformed((*start, *tensors)):
-        raise SimulationError("a scene of the batches is not finite; run them as one batch to be told which, and why")
+        raise SimulationError(
+            "a scene of nested batches is not finite; run them as one batch: the message then names scene and step"
+        )
     good = torch.stack([torch.isfinite(t.detach()).movedim(1, 0).flatten(1).all(1) for t in saved]).all(0)
     b = int((~good).nonzero()[0])
     ends = tuple(t[:, b] for t in saved)

@@ -42,7 +42,7 @@ def test_terms_made_for_other_numbers_of_nodes_are_refused(net):
     with pytest.raises(InputError, match=r"got shape \(2, 3\) for 4000 nodes"):
         Mechanics(dust(4000), (ground(contact(net), 2),))
     window = pushes([Push(1, 0.0, 1.0)], torch.zeros(1, 3, dtype=REAL), 2)
-    with pytest.raises(InputError, match="made for 2 nodes and is added to 4000"):
+    with pytest.raises(InputError, match="made for 2 nodes, but acts on 4000"):
         Mechanics(dust(4000), (window,))
 
 

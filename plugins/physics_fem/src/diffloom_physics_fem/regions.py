@@ -43,7 +43,10 @@ def find_regions(mesh: TetMesh, given: Mapping[str, Mapping[str, Any]]) -> dict[
             raise InputError(f"region {name!r}: expected a name of letters, digits and _, such as 'left_arm'")
         regions[name] = _read_region(mesh, name, described)
         if not (regions[name].vertices.any() or regions[name].tets.any()):
-            raise InputError(f"region {name!r} = {dict(described)!r} holds no vertex and no tet of {mesh.name}")
+            raise InputError(
+                f"region {name!r} = {dict(described)!r} holds no vertex and no tet of {mesh.name}; give places in "
+                "metres, in the frame of the mesh"
+            )
     return regions
 
 

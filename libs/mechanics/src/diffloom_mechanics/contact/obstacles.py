@@ -70,7 +70,7 @@ class Obstacle(ForceTerm):
     def specs(self) -> tuple[ParamSpec, ...]:
         given = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
         contact = make_obstacle_specs(self.contact, **given)
-        return (ParamSpec("position", self.position, "m", "where it stands", (3,)), *self.own_specs, *contact)
+        return (ParamSpec("position", self.position, "m", "position of the obstacle", (3,)), *self.own_specs, *contact)
 
     @classmethod
     def refuses(cls, nodes: NodeSet) -> str | None:
@@ -98,7 +98,7 @@ class Obstacle(ForceTerm):
 
 def make_orientation_spec(value: Quaternion) -> ParamSpec:
     """Return the spec of an obstacle's orientation."""
-    return ParamSpec("orientation", value, "", "its axes: quaternion w x y z of any length", (4,))
+    return ParamSpec("orientation", value, "", "orientation of the obstacle: quaternion w x y z of any length", (4,))
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Sphere(Obstacle):
 
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
-        return (ParamSpec("radius", self.radius, "m", "of the ball", (), _POSITIVE),)
+        return (ParamSpec("radius", self.radius, "m", "radius of the ball", (), _POSITIVE),)
 
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         from diffloom_mechanics.contact.obstacle_kernels import sphere_distance, sphere_distance_adjoint
@@ -239,8 +239,8 @@ class Capsule(Obstacle):
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
         return (
-            ParamSpec("radius", self.radius, "m", "of the cylinder and its ends", (), _POSITIVE),
-            ParamSpec("length", self.length, "m", "of the straight part", (), _POSITIVE),
+            ParamSpec("radius", self.radius, "m", "radius of the cylinder and its ends", (), _POSITIVE),
+            ParamSpec("length", self.length, "m", "length of the straight part", (), _POSITIVE),
             make_orientation_spec(self.orientation),
         )
 
@@ -274,7 +274,7 @@ class Plane(Obstacle):
 
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
-        return (ParamSpec("normal", self.normal, "", "away from the solid side, of any length", (3,)),)
+        return (ParamSpec("normal", self.normal, "", "direction away from the solid side, of any length", (3,)),)
 
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         from diffloom_mechanics.contact.obstacle_kernels import plane_distance, plane_distance_adjoint

@@ -59,7 +59,7 @@ class HeightField(Obstacle):
         if found.ndim != 2 or min(found.shape) < 3 or not np.isfinite(found).all():
             raise InputError(f"heights: got shape {found.shape}; expected finite numbers, 3 or more rows and columns")
         if not min(self._cells) > 0.0:
-            raise InputError(f"spacing: got {self.spacing!r}; expected lengths above 0, one or two")
+            raise InputError(f"spacing: got {self.spacing!r}; expected one or two lengths above 0 [m]")
         object.__setattr__(self, "heights", tuple(tuple(row) for row in found.tolist()))
 
     @classmethod
