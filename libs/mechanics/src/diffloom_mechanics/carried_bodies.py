@@ -127,6 +127,7 @@ class _Parts:
         return [f"{key}.{kind}{k}" for kind, group in counts for k in range(len(group))]
 
     def _stage(self, key: str, what: Literal["place", "move"]) -> TermStage:
+        """Return the pass that places the bodies, or that moves them backwards."""
         carried, suffix = self._carried[key], "" if key == "own" else "_o"
         if what == "place":
             given = [f"q{suffix}", f"u{suffix}", *self.arrays(key), f"{key}.q", f"{key}.u"]

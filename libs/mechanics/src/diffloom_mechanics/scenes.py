@@ -54,6 +54,7 @@ def copy_scenes(system: CompiledSystem, tensors: Sequence[Tensor]) -> tuple[Comp
 
 
 def _replace_values(given: Sequence[tuple[str, Tensor]], values: Sequence[Tensor]) -> tuple[tuple[str, Tensor], ...]:
+    """Return names with new values."""
     return tuple((name, value) for (name, _), value in zip(given, values, strict=True))
 
 
@@ -230,6 +231,7 @@ def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors,
 def _check(
     scenes: Scenes, b: int, start: tuple[Tensors, Tensors], saved: tuple[Tensors, Tensors], tensors: Sequence[Tensor]
 ) -> None:
+    """Raise SimulationError with the number of the scene, if it is not finite."""
     try:
         scenes.explain.check(start, saved, tensors)
     except SimulationError as error:

@@ -37,6 +37,7 @@ def make_ball_mesh() -> tuple[Tensor, Tensor]:
     middles: dict[tuple[int, int], int] = {}
 
     def middle(a: int, b: int) -> int:
+        """Return the vertex between two vertices, and add it at first."""
         key = (min(a, b), max(a, b))
         if key not in middles:
             middles[key] = len(points)
