@@ -115,7 +115,7 @@ def stiff(net, **given):
 
 
 @pytest.mark.parametrize("policy", [StoreAll(), Checkpointed()])
-def test_what_comes_after_the_last_saved_step_does_not_matter(net, policy):
+def test_steps_after_the_last_saved_one_do_not_matter(net, policy):
     """The motion blows up long before step 40; the saved states are finite, and so are its gradients."""
     q = net.inputs["q"].clone().requires_grad_(True)
     scheme = SemiImplicitEuler(target="serial")
