@@ -93,4 +93,4 @@ def check_physical(mass: Tensor, inertia: Tensor, names: tuple[str, ...]) -> Non
             "and none above the sum of the other two"
         )
     if bool((unwrap_values(mass) < 0).any()):
-        raise InputError(f"mass: got {float(concrete(mass).min()):g}; expected no mass below 0")
+        raise InputError(f"mass: got {float(unwrap_values(mass).min()):g}; expected no mass below 0")
