@@ -98,7 +98,7 @@ def average_areas(image: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
         size: Height and width, at most those of the image.
 
     Returns:
-        (\*size, channels), in float32 for bytes, else float64.
+        (height, width, channels) of ``size``, in float32 for bytes, else float64.
     """
     dtype = "float32" if image.dtype == np.uint8 else "float64"
     height, width, channels = image.shape
