@@ -25,7 +25,7 @@ import numpy as np
 from diffloom_fitting import GaussNewton, Unknown
 from diffloom_fitting.loop import FitState, Record
 from diffloom_kernels import set_num_threads
-from diffloom_motion import MotionExperiment, MotionScene, MotionStage, Recording, Rules, fit_motion
+from diffloom_motion import MotionExperiment, MotionScene, MotionStage, Recording, StartRules, fit_motion
 from diffloom_motion.experiment import mean_loss
 from diffloom_physics_rigid.model import RigidModel
 
@@ -50,7 +50,7 @@ def problem_of(first: int, count: int, substeps: int) -> MotionScene:
     model = RigidModel([cube], contact={"law": "hunt_crossley", "toe": 5e-4})
     known = {"gravity": [0.0, 0.0, -9.81], "ground_normal": [0.0, 0.0, 1.0]}
     clips = [clip.part(0, given_frames()) for clip in recording.read()[first : first + count]]
-    return MotionScene(model, clips, Rules(known, substeps, 0.5 * WIDTH))
+    return MotionScene(model, clips, StartRules(known, substeps, 0.5 * WIDTH))
 
 
 def given_frames() -> int:

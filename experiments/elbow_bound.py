@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_motion import load_motion, score, settle
+from diffloom_motion import load_motion, score_clips, settle_starts
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 #: Hunt-Crossley: restitutions of 0.71 to 0.12 at 1 m/s.
@@ -35,15 +35,15 @@ def main() -> None:
     changes += [f"unknowns.{name}.start={INERTIAS[given.inertias]}" for name in ("inertia[upper]", "inertia[fore]")]
     experiment = load_motion(str(FILE), tuple(changes))
     scene, values = experiment.scene, experiment.shared_values()
-    values |= settle(scene, values)
-    described = score(scene, values)
+    values |= settle_starts(scene, values)
+    described = score_clips(scene, values)
     print(f"described: {said(described['position'])} mm, {said(described['rotation'], 180 / np.pi / 1e3)} degrees")
     place, turn = [], []
     for dissipation in DISSIPATIONS:
         for friction in FRICTIONS:
             pair = {"contact_dissipation": dissipation, "friction": friction}
             tensors = {name: torch.full_like(values[name], number) for name, number in pair.items()}
-            found = score(scene, {**values, **tensors})
+            found = score_clips(scene, {**values, **tensors})
             place.append(found["position"].numpy())
             turn.append(found["rotation"].numpy())
             told = f"{said(found['position'])} mm, {said(found['rotation'], 180 / np.pi / 1e3)} degrees"

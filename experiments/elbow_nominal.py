@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_motion import load_motion, settle
+from diffloom_motion import load_motion, settle_starts
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 #: As described, the hinge neither damped nor anything recorded corrected.
@@ -81,7 +81,7 @@ def errors(changes: tuple[str, ...], tosses: str, result: Path | None) -> tuple[
     scene, names = experiment.scene, [slot.name for slot in experiment.shared]
     found = [] if result is None else json.loads(result.read_text())["estimates"]
     values = experiment.shared_values({e["name"]: e["found"] for e in found if e["name"] in names})
-    values |= settle(scene, values)
+    values |= settle_starts(scene, values)
     parts = [np.zeros((len(scene.clips), 121)) for _ in range(3)]
     contact = np.zeros(len(scene.clips), dtype=int)
     for group in scene.groups:

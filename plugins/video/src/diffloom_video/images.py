@@ -20,21 +20,42 @@ from diffloom_video.limits import check_pixels
 
 __all__ = ["crop_frame", "list_images", "read_image", "resize", "scale_frame"]
 
-#: What Pillow may take a file for, whatever its name says.
+#: Formats that Pillow may open, independent of the ending of the file.
 FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 
 
 def list_images(folder: Path) -> list[Path]:
-    """Its images, frame2 before frame10; InputError when there are none."""
+    """List the images of a folder in the order of the numbers in their names.
+
+    Args:
+        folder: An existing folder.
+
+    Returns:
+        Paths, frame2 before frame10.
+
+    Raises:
+        InputError: The folder has no images.
+    """
     found = [p for p in folder.iterdir() if p.suffix.lower() in ENDINGS]
     if not found:
-        raise InputError(f"folder {str(folder)!r}: no images in it; expected files ending in {', '.join(ENDINGS)}")
+        raise InputError(f"folder {str(folder)!r}: it has no images; expected files ending in {', '.join(ENDINGS)}")
     return sorted(found, key=lambda p: [int(s) if s.isdigit() else s for s in re.split(r"(\d+)", p.name)])
 
 
 def read_image(path: Path, mode: str = "RGB") -> NDArray[np.uint8]:
-    """(height, width, 3) bytes, or (height, width) for mode "L"."""
+    """Read an image.
+
+    Args:
+        path: The file.
+        mode: "RGB", or "L" for grey.
+
+    Returns:
+        (height, width, 3) bytes, or (height, width) for mode "L".
+
+    Raises:
+        InputError: The file is damaged, too large or no image.
+    """
     import warnings
 
     from PIL import Image
@@ -42,21 +63,21 @@ def read_image(path: Path, mode: str = "RGB") -> NDArray[np.uint8]:
     what = f"image {str(path)!r}"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is the lower one
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # check_pixels is stricter
             with Image.open(path, formats=FORMATS) as image:
                 check_pixels(what, *image.size)
                 return np.asarray(image.convert(mode), dtype=np.uint8).copy()
     except InputError:
         raise
-    except Exception as error:  # decoders raise what they like on damaged files: SyntaxError, struct.error, ...
-        raise InputError(f"{what}: cannot be read ({str(error)[:200]}); it may be damaged, or too large") from error
+    except Exception as error:  # decoders raise many errors on damaged files: SyntaxError, struct.error, ...
+        raise InputError(f"{what}: it cannot be read ({str(error)[:200]}); it may be damaged, or too large") from error
 
 
 def read_folder(folder: Path, rate: float | None) -> Iterator[tuple[float, NDArray[np.uint8]]]:
-    """Time [s] and rgb bytes of each image."""
+    """Yield the time [s] and the rgb bytes of each image of a folder."""
     if rate is None or not rate > 0.0:
         raise InputError(
-            f"folder {str(folder)!r}: images have no times; say how many there are per second, e.g. rate = 30"
+            f"folder {str(folder)!r}: images have no times; give their number per second, such as rate = 30"
         )
     shape: tuple[int, ...] | None = None
     for number, path in enumerate(list_images(folder)):
@@ -71,11 +92,18 @@ def read_folder(folder: Path, rate: float | None) -> Iterator[tuple[float, NDArr
 
 
 def resize(image: Tensor, size: tuple[int, int]) -> Tensor:
-    """Scale an image (height, width, channels) to ``size`` (height, width).
+    """Scale an image to ``size``.
 
     A smaller image is the exact mean over each new pixel, as a camera with larger pixels would record it; a larger one
     is interpolated linearly. Height and width must scale alike to within 2 %, because a stretched video has another
     field of view for each axis.
+
+    Args:
+        image: (height, width, channels).
+        size: (height, width) [px].
+
+    Returns:
+        (*size, channels).
     """
     check_shape(int(image.shape[0]), int(image.shape[1]), size)
     if image.shape[:2] == size:
@@ -120,9 +148,9 @@ def _area_weights(old: int, new: int, dtype: str) -> csr_array:
 
 
 def check_shape(height: int, width: int, size: tuple[int, int]) -> None:
-    """Raise unless an image of this height and width can be scaled to ``size`` without being stretched."""
+    """Raise unless an image of this height and width can be scaled to ``size`` without stretching it."""
     ratio = (size[0] / height) / (size[1] / width)
-    # Sizes are whole pixels: half a pixel of a small image may be more than the 2 %.
+    # Half a pixel of a small image may be more than 2 %.
     if (height, width) != size and not min(0.98, 1.0 - 0.5 / min(size)) < ratio < max(1.02, 1.0 + 0.5 / min(size)):
         raise InputError(
             f"the video is {width}x{height} pixels and the camera {size[1]}x{size[0]}, another shape; set camera.size "
@@ -131,10 +159,16 @@ def check_shape(height: int, width: int, size: tuple[int, int]) -> None:
 
 
 def scale_frame(frame: NDArray[Any], size: tuple[int, int] | None, dtype: torch.dtype, gamma: float = 1.0) -> Tensor:
-    """A reader's frame, bytes or 0..1, as a tensor in 0..1 of ``size``; None keeps its own.
+    """Scale a reader's frame and convert it to a tensor.
 
-    gamma: other than 1, light is averaged, which is proportional to this power of the numbers: half of a dark pixel and
-    half of a bright one are not their mean.
+    Args:
+        frame: (height, width, 3), bytes or 0..1.
+        size: (height, width) [px]; None keeps the frame's own.
+        dtype: Type of the result.
+        gamma: Exponent from numbers to light. Unless it is 1, shrinking averages light instead of numbers.
+
+    Returns:
+        (height, width, 3) in 0..1.
     """
     if gamma != 1.0 and size is not None and frame.shape[:2] != size:
         light = torch.from_numpy(np.ascontiguousarray(frame)).to(torch.float32)
@@ -151,8 +185,17 @@ def scale_frame(frame: NDArray[Any], size: tuple[int, int] | None, dtype: torch.
 
 
 def crop_frame(frame: NDArray[Any], crop: tuple[int, int, int, int] | None, rotate: int, name: str) -> NDArray[Any]:
-    """A frame turned counter-clockwise by ``rotate`` degrees (a multiple of 90), then cut to ``crop``: (top, left,
-    height, width) [px]."""
+    """Turn a frame, then crop it.
+
+    Args:
+        frame: (height, width, channels).
+        crop: (top, left, height, width) [px] of the turned frame; None keeps all of it.
+        rotate: Angle [degrees], counter-clockwise, a multiple of 90.
+        name: Name of the video, for errors.
+
+    Returns:
+        A view of the frame.
+    """
     if rotate % 90:
         raise InputError(f"video {name!r}: got rotate={rotate}; expected 0, 90, 180 or 270 degrees")
     turned = np.rot90(frame, rotate // 90 % 4)
