@@ -273,6 +273,29 @@ def guess_throw(
     }
 
 
+def guess_slide(seen: Sighting, *, sides: list[float], gravity: float = 9.81) -> dict[str, float]:
+    """Starts for one box of the model "rigid" that slides over its level ground, moving across the view.
+
+    sides: width, height and depth of the box [m], which are the ruler. gravity: strength [m/s^2]. The origin lies on
+    the ground, below where the box is first seen.
+    """
+    t, (column, row, wide) = seen.times, seen.tracks
+    speed = np.gradient(column, t)
+    moving = np.abs(speed) > STOPPED * np.abs(speed).max()
+    end = int(np.flatnonzero(moving)[-1]) + 1
+    if end < LEAST_THROW:
+        raise InputError(f"guess 'slide': the box stops after {end} frames; begin earlier")
+    (x, vx, half), _ = fit_robustly([np.ones(end), t[:end], t[:end] ** 2], column[:end])
+    scale = float(np.median(wide)) * float(np.sqrt(np.pi / (sides[0] * sides[1])))
+    place = seen.place(scale, float(x), float(np.median(row)) + 0.5 * sides[1] * scale)
+    slowing = -2.0 * float(half) * float(np.sign(vx)) / scale
+    return {"friction": max(slowing / gravity, 0.01), "velocity.x": float(vx) / scale, **place}
+
+
+#: Share of its largest speed below which a box has come to rest.
+STOPPED = 0.1
+
+
 def find_first_bounce(t: Row, row: Row) -> int:
     """Return the number of frames before the first bounce; all frames if there is none."""
     speed = np.diff(row) / np.diff(t)
@@ -284,7 +307,7 @@ def find_first_bounce(t: Row, row: Row) -> int:
 
 Guess = dict[str, float] | dict[str, float | list[float]]
 GUESSES: Mapping[str, Callable[..., Guess]] = {
-    "bounces": guess_bounces, "pendulum": guess_pendulum, "throw": guess_throw,
+    "bounces": guess_bounces, "pendulum": guess_pendulum, "slide": guess_slide, "throw": guess_throw,
 }  # fmt: skip
 
 

@@ -32,24 +32,41 @@ def schema(kind: str | None) -> None:
 @click.argument("clip", type=click.Path())
 @click.option("--out", type=click.Path(), help="The experiment file (default: the clip's name with .toml).")
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
-def new(clip: str, out: str | None, overwrite: bool) -> None:
+@click.option("--kind", metavar="KIND", help="What it shows: pendulum, throw, bounces or slide (default: look).")
+@click.option(
+    "--size",
+    metavar="METRES",
+    help="A ball's diameter, or a box's width, height and depth, the ruler: 0.067 or '0.1 0.05 0.08'.",
+)
+@click.option(
+    "--fov", type=float, metavar="DEGREES", help="The camera's vertical field of view (default: 40, roughly)."
+)
+def new(
+    clip: str, out: str | None, overwrite: bool, kind: str | None, size: str | None, fov: float | None
+) -> None:  # fmt: skip
     """Look at the video CLIP, say what it shows, and write an experiment for it with a contact sheet.
 
-    It proposes a background, masks, a scale and a model (a pendulum or a throw); the file is commented, runs as it is,
-    and is meant to be changed.
+    It proposes a background, masks, a scale and a model; the file is commented, runs unchanged, and is meant to be
+    edited. A pendulum or a throw is recognised; --kind names bounces and slides. --size makes the object's size the
+    ruler.
     """
-    from diffloom_video.new_clip import inspect_clip, write_contact_sheet, write_experiment
+    from diffloom_video.new_clip import Known, inspect_clip, write_contact_sheet, write_experiment
 
     place = Path(out) if out is not None else Path(clip).with_suffix(".toml")
     sheet = place.with_name(f"{place.stem}-contact-sheet.png")
     for there in (place, sheet):
         if there.exists() and not overwrite:
             raise click.UsageError(f"{there} is there already; give --out another.toml, or --overwrite")
-    seen = inspect_clip(Path(clip))
+    try:
+        lengths = tuple(float(each) for each in (size or "").replace(",", " ").split())
+    except ValueError:
+        raise click.UsageError(f"--size: got {size!r}; expected metres, such as 0.067 or '0.1 0.05 0.08'") from None
+    known = Known(kind, lengths, fov)
+    seen = inspect_clip(Path(clip), known)
     for sentence in seen.sentences:
         click.echo(sentence)
     write_contact_sheet(sheet, seen.video)
-    write_experiment(seen, Path(clip), place)
+    write_experiment(seen, Path(clip), place, known)
     click.echo(f"contact sheet: {sheet}  (look at it first: are the rings around the object?)")
     click.echo(f"experiment: {place}  (run it: diffloom run {place})")
 
