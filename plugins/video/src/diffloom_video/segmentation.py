@@ -70,18 +70,12 @@ def background_plate(video: Video, plate: str | Plane = "median", first: int = 5
         return np.asarray(np.median(video[:: max(1, len(video) // 120)], axis=0), np.float32)
     if plate == "first":
         return np.asarray(np.median(video[:first], axis=0), np.float32)
-    from diffloom_video.images import check_shape, read_image
+    from diffloom_video.images import read_image, scale_frame
 
     if not Path(plate).is_file():
         raise InputError(f"segmenter 'plate': got plate={plate!r}; expected median, first, or an image file")
-    stored = read_image(Path(plate))
     height, width = video.shape[1:3]
-    check_shape(stored.shape[0], stored.shape[1], (height, width))
-    if stored.shape[:2] != (height, width):
-        from PIL import Image
-
-        stored = np.asarray(Image.fromarray(stored).resize((width, height), Image.Resampling.BILINEAR))
-    return stored.astype(np.float32) / np.float32(255.0)
+    return np.asarray(scale_frame(read_image(Path(plate)), (height, width), torch.float32))
 
 
 def measure_differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
