@@ -7,6 +7,14 @@ from torch import Tensor
 from diffloom_physics_fem.model import FemModel
 
 
+def small_strain_moduli(shear_modulus: Tensor, lame_modulus: Tensor) -> tuple[Tensor, Tensor]:
+    """Return Young's modulus [Pa] and Poisson's ratio of the model with these mu and lam [Pa] at small strain."""
+    mu_linear = 0.75 * shear_modulus
+    lam_linear = lame_modulus - 0.625 * shear_modulus
+    total = lam_linear + mu_linear
+    return mu_linear * (3.0 * lam_linear + 2.0 * mu_linear) / total, 0.5 * lam_linear / total
+
+
 def gradients_of_deformation(model: FemModel, q: Tensor, rest: Tensor) -> tuple[Tensor, Tensor]:
     """F (tets, 3, 3) and the inverse rest matrix B."""
     tets = torch.from_numpy(model.mesh.tets)

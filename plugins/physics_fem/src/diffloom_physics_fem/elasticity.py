@@ -25,14 +25,6 @@ def neo_hookean_moduli(youngs_modulus: Tensor, poisson_ratio: Tensor) -> tuple[T
     return 4.0 / 3.0 * mu_linear, lam_linear + 5.0 / 6.0 * mu_linear
 
 
-def small_strain_moduli(shear_modulus: Tensor, lame_modulus: Tensor) -> tuple[Tensor, Tensor]:
-    """Return Young's modulus [Pa] and Poisson's ratio of the model with these mu and lam [Pa] at small strain."""
-    mu_linear = 0.75 * shear_modulus
-    lam_linear = lame_modulus - 0.625 * shear_modulus
-    total = lam_linear + mu_linear
-    return mu_linear * (3.0 * lam_linear + 2.0 * mu_linear) / total, 0.5 * lam_linear / total
-
-
 @dataclass(frozen=True)
 class TetRestShape:
     """Rest shape of each tetrahedron. B is the inverse of the matrix of edge vectors, V the volume.
