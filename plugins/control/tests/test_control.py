@@ -89,7 +89,7 @@ def test_gradients_of_closed_loops_are_those_of_finite_differences(network, grad
         along /= along.norm()
         wanted = central_difference(objective, z, along)
         assert abs(float(found @ along) - wanted) < 1e-6 * max(1e-3, float(found.norm()))
-    # What the policy sees matters: blind to the state, another start would be driven alike.
+    # The observation matters: blind to the state, another start would be driven alike.
     other = scene.rollout({"velocity": torch.tensor([0.5, 2.0, 0.0]).double()}, [10], NoGradient()).control["push"]
     assert not torch.equal(other, scene.rollout({}, [10], NoGradient()).control["push"])
 
@@ -212,7 +212,7 @@ def test_goals_are_images_masks_states_and_poses(tmp_path):
     assert masked.masks.shape == (1, *scene.size)
     with pytest.raises(InputError, match="1 of 2 have a mask"):
         make_goal_target([Goal(0.1, mask=tmp_path / "mask.png"), Goal(0.2, q=pose.q)], scene)
-    with pytest.raises(InputError, match="nothing is wanted"):
+    with pytest.raises(InputError, match="got neither image, mask nor states"):
         make_goal_target([Goal(0.1)], scene)
 
 
@@ -303,7 +303,7 @@ def test_each_residual_is_mended_by_a_gradient_of_its_own():
     along = torch.randn(z.numel(), generator=generator, dtype=z.dtype)
     wanted = (objective.residuals(z + 1e-6 * along) - objective.residuals(z - 1e-6 * along)) / 2e-6
     assert float((rows @ along - wanted).abs().max()) < 1e-6 * float(wanted.abs().max())
-    # The shortest of all steps that mend what can be mended: what is left is what the images hardly show.
+    # The shortest of all steps that mend what can be mended: the rest is what the images hardly show.
     step = shortest_step(residuals, rows)
     left = residuals + rows @ step
     assert float(left.norm()) < 0.1 * float(residuals.norm())

@@ -82,7 +82,7 @@ def test_a_fit_goes_on_from_starts_that_ran_elsewhere(starts: dict[str, float]) 
     told = {record.start for _, record in pairs}
     assert told == ({0} if "enough" in starts else {0, 1, 2, 3})
     assert pairs[-1][0].finished == ("probe" not in starts)
-    # What is kept meanwhile never says more than has been told.
+    # Checkpoints never hold more than the records that were reported.
     for number, (state, _) in enumerate(pairs, 1):
         assert state.total <= number
 

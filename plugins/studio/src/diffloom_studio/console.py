@@ -21,27 +21,29 @@ from diffloom_fitting.numbers import brief, number, seconds
 
 
 class Watcher(Protocol):
-    """Told of every iteration."""
+    """Display that shows every iteration."""
 
     def show(self, state: FitState, record: Record) -> None:
         """Show one iteration."""
 
 
-def watcher(experiment: AbstractExperiment, console: Console, every: float = 2.0) -> AbstractContextManager[Watcher]:
-    """A live table in a terminal, a bar in a notebook, plain lines elsewhere (at most one per ``every`` seconds)."""
+def make_watcher(
+    experiment: AbstractExperiment, console: Console, every: float = 2.0
+) -> AbstractContextManager[Watcher]:
+    """Return a live table in a terminal, a bar in a notebook, else plain lines (at most one per ``every`` seconds)."""
     if console.is_jupyter:
         return NotebookBar(experiment)
     return LiveTable(experiment, console) if console.is_terminal else PlainLines(experiment, console, every)
 
 
-def planned(experiment: AbstractExperiment) -> int:
-    """How many iterations there are at most, beginnings of stages included."""
+def count_iterations(experiment: AbstractExperiment) -> int:
+    """Return the largest number of iterations, including the beginnings of stages."""
     whole = sum(stage.iterations + 1 for stage in experiment.stages)
     return sum(experiment.probe + 1 if task.probe else whole for task in tasks(experiment))
 
 
 class PlainLines:
-    """One line per iteration, but no more than one in ``every`` seconds; ends of stages are always told."""
+    """One line per iteration, at most one in ``every`` seconds; ends of stages are always shown."""
 
     def __init__(self, experiment: AbstractExperiment, console: Console, every: float = 2.0) -> None:
         self._stages = len(experiment.stages)
@@ -78,7 +80,7 @@ COLUMNS = 5
 
 
 class LiveTable:
-    """The last iterations, redrawn in place."""
+    """Table of the last iterations, redrawn in place."""
 
     def __init__(self, experiment: AbstractExperiment, console: Console) -> None:
         self._stages = len(experiment.stages)
@@ -88,7 +90,7 @@ class LiveTable:
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
         )
-        self._task = self._bar.add_task("fitting", total=planned(experiment))
+        self._task = self._bar.add_task("fitting", total=count_iterations(experiment))
         self._live = Live(self._view(), console=console, refresh_per_second=8)
 
     def __enter__(self) -> LiveTable:
@@ -126,16 +128,16 @@ class LiveTable:
 
 
 class NotebookBar:
-    """A bar, the loss and the unknowns. handle: IPython's, made when the fit begins."""
+    """Bar, loss and unknowns in a notebook."""
 
     def __init__(self, experiment: AbstractExperiment) -> None:
-        self._total = planned(experiment)
+        self._total = count_iterations(experiment)
         self._handle: Any = None
 
     def __enter__(self) -> NotebookBar:
         from IPython.display import HTML, display
 
-        self._handle = display(HTML(bar_html(0, self._total, "fitting")), display_id=True)
+        self._handle = display(HTML(format_bar(0, self._total, "fitting")), display_id=True)
         return self
 
     def __exit__(
@@ -150,9 +152,9 @@ class NotebookBar:
         values = ", ".join(f"{name} {brief(value)}" for name, value in list(record.values.items())[:4])
         done = f"{'fitted' if state.finished else 'fitting'}: loss {number(record.loss, 4)}, {values}"
         total = record.total if state.finished else self._total
-        self._handle.update(HTML(bar_html(record.total, total, done)))
+        self._handle.update(HTML(format_bar(record.total, total, done)))
 
 
-def bar_html(done: int, total: int, text: str) -> str:
-    """The bar as HTML that needs no script."""
+def format_bar(done: int, total: int, text: str) -> str:
+    """Return the bar as HTML that needs no script."""
     return f'<progress value="{done}" max="{max(total, 1)}"></progress> {done} of at most {total}; {escape(text)}'
