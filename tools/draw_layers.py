@@ -1,7 +1,7 @@
 """Draw the distributions by layer, with their imports, into docs/images/layers.svg: ``python tools/draw_layers.py``.
 
-Boxes stand in the layers of tools/import_graph.py. An arrow is an import; one that follows from other arrows (a imports
-c, where a imports b and b imports c) is left out. The table has all imports.
+Boxes stand in the layers of tools/import_graph.py. An arrow is an import; an import that follows from other
+arrows (a imports c, where a imports b and b imports c) is left out. The table has all imports.
 """
 
 from __future__ import annotations

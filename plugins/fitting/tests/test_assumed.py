@@ -51,9 +51,9 @@ def test_an_error_of_the_camera_is_as_large_as_the_shift_it_causes():
     ("assumed", "words"),
     [
         ({"camera.distence": 1.0}, "nothing called 'camera.distence'"),
-        ({"gravity": 1.0}, "this is sought"),
+        ({"gravity": 1.0}, "this is an unknown"),
         ({"camera.distance": -1.0}, "above 0"),
-        ({"camera.target": 0.1}, "3 numbers; name one of them"),
+        ({"camera.target": 0.1}, "got 3 numbers; expected one"),
     ],
 )
 def test_what_cannot_be_assumed_is_told(assumed, words):

@@ -111,7 +111,7 @@ def test_a_fit_that_has_not_come_to_rest_is_told():
     assert rested.uncertainty.unrest < 0.1
     assert hasty.uncertainty.unrest > 1.0
     assert (rested.verdict.level, hasty.verdict.converged.level) == ("green", "red")
-    assert "converged: no: a further step would move an unknown" in str(hasty)
+    assert "converged: no: one more step would change an unknown" in str(hasty)
     assert "±" not in str(hasty).replace("(± withheld)", "")
     assert [e.caveat for e in hasty.estimates] == ["± withheld", "± withheld"]
 

@@ -66,7 +66,7 @@ def test_a_fit_stopped_early_is_not_green(optimiser):
 def test_only_a_ratio_is_determined_and_named():
     scene = pulled_scene()
     result = fit(scene, noisy(synthesise(scene, {"weight": 5.0})), {"weight": 6.0, "mass": 1.2, "drag": 0.4})
-    assert result.verdict.identifiable.text == "no: only weight / mass is determined"
+    assert result.verdict.identifiable.text.startswith("no: only weight / mass is determined; fix a value")
     assert result.verdict.undetermined == ("weight", "mass")
     by_name = {e.name: e for e in result.estimates}
     assert by_name["weight"].caveat == "not determined"
@@ -146,7 +146,7 @@ def test_losses_that_are_no_squares_and_states():
     assert overlap.verdict.level != "green"
     assert overlap.estimates[0].deviation is None
     states = fit(scene, target, START, loss=StateError())
-    assert states.verdict.visible.text == "states were compared, not images"
+    assert states.verdict.visible.text == "yes: states were compared, not images"
 
 
 def test_a_motion_that_blows_up_with_its_step_is_an_error():

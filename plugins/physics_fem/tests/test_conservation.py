@@ -1,4 +1,4 @@
-"""What an undamped solid keeps: energy through bounces, momenta in flight."""
+"""Conservation laws of an undamped solid: energy through bounces, momenta in flight."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What the forces must satisfy whatever the material: the contracts of a deformable solid."""
+"""Contracts of the forces, for any material."""
 
 import numpy as np
 import pytest
@@ -89,7 +89,7 @@ def test_force_is_minus_the_slope_of_the_energy(block: FemModel, disorder: float
 
 
 def test_activation_grows_the_volume_at_rest(block: FemModel) -> None:
-    """With a > 0 the rest shape pushes outwards; uniform growth s with a force-free state solves mu, lam, a."""
+    """A positive activation pushes outwards; the uniform growth s of the force-free state follows from mu, lam, a."""
     rest = torch.tensor(block.mesh.vertices)
     still = torch.zeros_like(rest)
     pushed = force(block, rest, still, activation=0.2)

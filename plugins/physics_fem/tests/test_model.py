@@ -1,4 +1,4 @@
-"""The model's face: meshes, parameters and their alternatives, regions, mass, what is drawn."""
+"""Interface of the model: meshes, parameters and their alternatives, regions, mass, surface."""
 
 import logging
 import pickle

@@ -1,4 +1,4 @@
-"""Smoke: against a plain PyTorch implementation, against what is known exactly, and for wrong input."""
+"""Smoke: against a plain PyTorch implementation, against exact solutions, and for wrong input."""
 
 import importlib.util
 from pathlib import Path

@@ -39,7 +39,14 @@ def get_estimate_heading(result: Result) -> str:
 
 
 def verdict_lines(result: Result) -> list[str]:
-    """The verdict, a line for its level and one for each part; nothing when nobody asked for it."""
+    """Return the verdict as lines of text.
+
+    Args:
+        result: The result of a fit.
+
+    Returns:
+        A line for the overall level and one for each part; empty if the verdict was not asked for.
+    """
     if result.uncertainty == "not asked for":
         return []
     verdict = result.verdict
@@ -47,7 +54,14 @@ def verdict_lines(result: Result) -> list[str]:
 
 
 def result_lines(result: Result) -> list[str]:
-    """The rest of what there is to say, one sentence a line."""
+    """Return what a report says below the table, one sentence a line.
+
+    Args:
+        result: The result of a fit.
+
+    Returns:
+        Lines on goal, loss, time, views, holdout frames, uncertainty and gradients.
+    """
     lines = [] if result.goal is None else [result.goal.words(result.steps)]
     lines += [
         f"loss {number(result.start_loss, 4)} -> {number(result.loss, 4)} in {result.iterations} iterations and "
@@ -58,16 +72,14 @@ def result_lines(result: Result) -> list[str]:
     if result.views:
         lines.append("loss by view: " + ", ".join(f"{label} {number(v, 4)}" for label, v in result.views.items()))
     if result.holdout_loss is not None and result.holdout_start_loss is not None:
-        lines.append(
-            f"on what was kept aside: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}"
-        )
+        lines.append(f"loss on the holdout: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}")
     if result.track_pixels is not None:
-        aside = "" if result.holdout_pixels is None else f", {number(result.holdout_pixels, 3)} px on frames kept aside"
-        lines.append(f"the object's centroid is off by {number(result.track_pixels, 3)} px rms{aside}")
+        aside = "" if result.holdout_pixels is None else f", {number(result.holdout_pixels, 3)} px on holdout frames"
+        lines.append(f"the object's centroid is off by {number(result.track_pixels, 3)} px (rms){aside}")
     if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9 and _any_told(result):
         lines.append(describe_uncertainty(result.uncertainty, result.verdict.reasons))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
-        lines.append(f"no uncertainty: {result.uncertainty}")
+        lines.append(f"no uncertainty (±): {result.uncertainty}")
     lines += [
         f"95 % of the posterior: {e.name} from {shown(e.interval[0])} to {shown(e.interval[1])} {e.unit}".rstrip()
         for e in result.estimates
@@ -82,27 +94,38 @@ def _any_told(result: Result) -> bool:
 
 
 def describe_uncertainty(found: Uncertainty, reasons: str = "") -> str:
-    """What ± means, and what it assumes. reasons: why the fit is not green."""
+    """Explain in sentences what ± means and what it assumes.
+
+    Args:
+        found: The uncertainty of the fit.
+        reasons: The parts of the verdict that are not green; empty if all are.
+
+    Returns:
+        The sentences, in one line.
+    """
     told = found.meaning or f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
-    if found.inflation > 1.05:
-        told += f" that lasts and reaches as measured, which makes it up to {number(found.inflation, 2)} times wider"
     if found.posterior is not None:
         count = found.posterior.draws.places.shape[0] * found.posterior.draws.places.shape[1]
         told += f", from {count} draws of the posterior"
+    if found.inflation > 1.05:
+        told += (
+            ". The noise is correlated over neighbouring pixels and frames, so ± is up to "
+            f"{number(found.inflation, 2)} times wider than for independent pixels"
+        )
     if found.method == "blocks":
-        told += ", and at least what windows of time disagree by"
+        told += ". ± is at least as wide as windows of time disagree"
     if reasons:
-        return f"{told}; take it with care, since this is not all green: {reasons}"
-    return told + "; it assumes that what is left over is noise and not an error of the model"
+        return f"{told}. The verdict is not green, so the error may be larger than ±: {reasons}"
+    return f"{told}. ± assumes that the residuals are noise and that the model is right"
 
 
 def describe_gradients(result: Result) -> list[str]:
-    """The gradient check in a sentence."""
+    """Describe the gradient check in a sentence, and the check over wide steps if it failed."""
     check, wide = result.gradient, result.wide
     apart = []
     if wide is not None and math.isfinite(wide.cosine) and not wide.agrees():
         apart = [
-            f"at the start the gradient DOES NOT SAY what a change of {100 * wide.width:g} % does: cosine "
+            f"at the start the gradient DOES NOT PREDICT the effect of a change of {100 * wide.width:g} %: cosine "
             f"{wide.cosine:.2f}, length ratio {wide.ratio:.2g}; {ADVICE}"
         ]
     if isinstance(check, GradientCheck):
@@ -112,7 +135,7 @@ def describe_gradients(result: Result) -> list[str]:
 
 
 def plain_table(result: Result) -> str:
-    """The whole as text."""
+    """Return verdict, table and lines of a result as text."""
     console = Console(width=110, record=False, color_system=None, force_terminal=False)
     with console.capture() as capture:
         for line in verdict_lines(result):

@@ -43,7 +43,7 @@ from diffloom_motion.objective import FrameLoss, MotionObjective
 from diffloom_motion.scene import JOINT_STARTS, SCALE, START, STARTS, MotionScene
 from diffloom_motion.scores import Score, score_clips
 
-MEANING = "± is one standard deviation, by how much single clips pull, whatever their errors look like"
+MEANING = "± is one standard deviation, estimated from how much the clips disagree with each other"
 EXACT = 1e-6  # [m]: what is left over below is rounding
 MOST_SHARED = 32  # numbers whose uncertainty is computed
 
@@ -244,7 +244,9 @@ class MotionExperiment(AbstractExperiment):
         seen = torch.cat([torch.as_tensor(clip.weight) > 0.0 for clip in self.scene.clips])
         share = float(seen.double().mean())
         told = f"{100.0 * share:.3g} % of {len(seen)} frames were measured"
-        return VerdictPart("green", f"yes: {told}") if share >= HALF else VerdictPart("amber", f"hardly: {told}")
+        if share >= HALF:
+            return VerdictPart("green", f"yes: {told}")
+        return VerdictPart("amber", f"hardly: {told}, less than half; choose clips with fewer gaps (clips.fit)")
 
     def _explained(self, z: Tensor) -> VerdictPart:
         """By the share of the motion that is followed, and by errors after the first contact beside those before."""
@@ -262,15 +264,18 @@ class MotionExperiment(AbstractExperiment):
         share = 1.0 - left / moved if moved > 0.0 else 1.0
         told = f"the fit follows {max(0.0, 100.0 * share):.3g} % of the motion"
         if share < HALF:
-            return VerdictPart("red", f"no: {told}")
+            return VerdictPart(
+                "red",
+                f"no: {told}; below {100.0 * HALF:g} % the numbers do not describe it: check the model and [recording]",
+            )
         if share < WELL:
-            return VerdictPart("amber", f"in part: {told}")
+            return VerdictPart("amber", f"in part: {told}, less than {100.0 * WELL:g} %, so the model errs")
         before, after = (float(torch.cat(part).mean().nan_to_num(0.0).sqrt()) for part in parts)
         if after > SEVERAL * max(before, EXACT):
             return VerdictPart(
                 "amber",
-                f"in part: {told}, but after the first contact places are {1e3 * after:.3g} mm off, "
-                f"{min(after / max(before, EXACT), 1e3):.2g} times as much as in flight, so the model errs",
+                f"in part: {told}, but after the first contact positions are off by {1e3 * after:.3g} mm, "
+                f"{min(after / max(before, EXACT), 1e3):.2g} times as much as in flight, so the model of contact errs",
             )
         return VerdictPart("green", f"yes: {told}")
 

@@ -1,9 +1,9 @@
-"""Findings of ``diffloom doctor`` on the optional library PyTetWild."""
+"""Check of ``diffloom doctor`` for the optional library PyTetWild."""
 
 from diffloom.cli.doctor import Section, find_library
 
 
-def libraries() -> Section:
+def check_libraries() -> Section:
     """Return the finding on PyTetWild."""
     finding = find_library("PyTetWild", "pytetwild", "pytetwild", "tetrahedra from any closed surface")
     return Section("Optional libraries", (finding,))

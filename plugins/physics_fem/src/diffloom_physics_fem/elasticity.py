@@ -1,4 +1,4 @@
-"""Elasticity of a deformable solid: moduli, what tetrahedra keep of their rest shape, energies and stress."""
+"""Elasticity of a deformable solid: moduli, rest shape of tetrahedra, energies and stress."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from diffloom_geometry import take
 
 
 def neo_hookean_moduli(youngs_modulus: Tensor, poisson_ratio: Tensor) -> tuple[Tensor, Tensor]:
-    """Shear modulus mu and Lame modulus lam [Pa] of the model whose small-strain limit has these E [Pa] and nu.
+    """Return shear modulus mu and Lame modulus lam [Pa] of the model whose small-strain limit has these E [Pa] and nu.
 
     With F = I + eps the energy density is 3/4 mu eps:eps + 1/2 (lam - 5/8 mu) (tr eps)^2 + O(eps^3), while linear
-    elasticity has mu_L eps:eps + 1/2 lam_L (tr eps)^2: so mu = 4/3 mu_L and lam = lam_L + 5/6 mu_L.
+    elasticity has mu_L eps:eps + 1/2 lam_L (tr eps)^2: so mu = 4/3 mu_L and lam = lam_L + 5/6 mu_L (Smith et al. 2018).
     """
     mu_linear = youngs_modulus / (2.0 * (1.0 + poisson_ratio))
     lam_linear = youngs_modulus * poisson_ratio / ((1.0 + poisson_ratio) * (1.0 - 2.0 * poisson_ratio))
@@ -26,7 +26,7 @@ def neo_hookean_moduli(youngs_modulus: Tensor, poisson_ratio: Tensor) -> tuple[T
 
 
 def small_strain_moduli(shear_modulus: Tensor, lame_modulus: Tensor) -> tuple[Tensor, Tensor]:
-    """Young's modulus [Pa] and Poisson's ratio that the model with these mu and lam [Pa] shows at small strain."""
+    """Return Young's modulus [Pa] and Poisson's ratio of the model with these mu and lam [Pa] at small strain."""
     mu_linear = 0.75 * shear_modulus
     lam_linear = lame_modulus - 0.625 * shear_modulus
     total = lam_linear + mu_linear
@@ -35,8 +35,13 @@ def small_strain_moduli(shear_modulus: Tensor, lame_modulus: Tensor) -> tuple[Te
 
 @dataclass(frozen=True)
 class TetRestShape:
-    """Per element: metric (tets, 6) [m], the entries 00 01 02 11 12 22 of V B B^T; inv_det (tets,) = 1/(6 V) [1/m^3];
-    volume (tets,) [m^3]. B is the inverse of the matrix of edge vectors."""
+    """Rest shape of each tetrahedron. B is the inverse of the matrix of edge vectors, V the volume.
+
+    Args:
+        metric: Entries 00 01 02 11 12 22 of V B B^T, (tets, 6) [m].
+        inv_det: 1/(6 V), (tets,) [1/m^3].
+        volume: V, (tets,) [m^3].
+    """
 
     metric: Tensor
     inv_det: Tensor
@@ -44,7 +49,9 @@ class TetRestShape:
 
 
 def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> TetRestShape:
-    """From rest positions (vertices, 3) [m]; InputError where a tetrahedron has no positive volume."""
+    """Return the rest shape for rest positions (vertices, 3) [m]; InputError where a tetrahedron has no positive
+    volume.
+    """
     x = take(points, tets)
     d1, d2, d3 = (x[:, a] - x[:, 0] for a in (1, 2, 3))
     c1, c2, c3 = torch.linalg.cross(d2, d3), torch.linalg.cross(d3, d1), torch.linalg.cross(d1, d2)
@@ -64,7 +71,14 @@ def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> TetRestShape:
 
 @dataclass(frozen=True)
 class Energy:
-    """Energies [J] of each frame, (frames,)."""
+    """Energies [J] of each frame, (frames,).
+
+    Args:
+        kinetic: Kinetic energy.
+        elastic: Elastic energy, zero at rest without activation.
+        gravitational: Potential energy of gravity.
+        contact: Energy stored in the contact plane.
+    """
 
     kinetic: Tensor
     elastic: Tensor
@@ -73,15 +87,25 @@ class Energy:
 
     @property
     def total(self) -> Tensor:
-        """Their sum: constant without damping and friction, but for the error of time stepping."""
+        """Sum of all energies: constant without damping and friction, but for the error of time stepping."""
         return self.kinetic + self.elastic + self.gravitational + self.contact
 
 
 def elastic_energy(x: Tensor, rest: TetRestShape, mu: Tensor, lam: Tensor, activation: Tensor) -> Tensor:
-    """(frames, tets) [J], zero at rest without activation. x: corners (frames, tets, 4, 3) [m].
+    """Return the elastic energy (frames, tets) [J], zero at rest without activation.
 
-    V (mu/2 (I_C - 3) + lam/2 g^2 - 3/4 mu g - mu/2 log((I_C + 1)/4)) with g = J - 1 - a: the stable neo-Hookean
-    energy without the constants that diverge for lam = 0.
+    V (mu/2 (I_C - 3) + lam/2 g^2 - 3/4 mu g - mu/2 log((I_C + 1)/4)) with g = J - 1 - a: the stable neo-Hookean energy
+    (Smith et al. 2018) without the constants that diverge for lam = 0.
+
+    Args:
+        x: Corners (frames, tets, 4, 3) [m].
+        rest: Rest shape.
+        mu: Shear modulus (tets,) [Pa].
+        lam: Lame modulus (tets,) [Pa].
+        activation: Relative growth a of the rest volume.
+
+    Returns:
+        Energies (frames, tets) [J].
     """
     d = x[..., 1:, :] - x[..., :1, :]
     k00, k01, k02, k11, k12, k22 = rest.metric.unbind(dim=1)
@@ -94,22 +118,32 @@ def elastic_energy(x: Tensor, rest: TetRestShape, mu: Tensor, lam: Tensor, activ
 
 
 def contact_energy(q: Tensor, normal: Tensor, height: Tensor, stiffness: Tensor) -> Tensor:
-    """(frames,) [J] stored in the plane: k_e/2 of the squared depth of every particle in it. q: (frames, n, 3) [m]."""
+    """Return the energy (frames,) [J] stored in the plane: k_e/2 of the squared depth of every particle. q: (frames, n,
+    3) [m].
+    """
     depth = torch.clamp(height - (q * normal).sum(dim=-1), min=0.0)
     return (0.5 * stiffness * depth * depth).sum(dim=-1)
 
 
-#: Least ratio of volumes by which a stress is divided: a tetrahedron that is crushed flat has no finite one.
+#: Least ratio of volumes by which a stress is divided: a flat tetrahedron would have an infinite stress.
 LEAST = 1e-6
 
 
 def cauchy_stress(x: Tensor, rest: TetRestShape, mu: Tensor, lam: Tensor, activation: Tensor) -> Tensor:
-    """(frames, tets, 3, 3) [Pa], zero at rest without activation.
-
-    x: corners (frames, tets, 4, 3) [m]. activation: (1 or frames, tets).
+    """Return the Cauchy stress, zero at rest without activation.
 
     sigma = P F^T / J with P = mu (1 - 1/(I_C + 1)) F + (lam (J - 1 - a) - 3/4 mu) cof F, and cof F F^T = J. With the
     edges Ds = [d1 d2 d3] and the metric K = V B B^T of the rest shape, F F^T = 6 w Ds K Ds^T.
+
+    Args:
+        x: Corners (frames, tets, 4, 3) [m].
+        rest: Rest shape.
+        mu: Shear modulus (tets,) [Pa].
+        lam: Lame modulus (tets,) [Pa].
+        activation: Relative growth a of the rest volume, (1 or frames, tets).
+
+    Returns:
+        Stress (frames, tets, 3, 3) [Pa].
     """
     d = x[..., 1:, :] - x[..., :1, :]
     k00, k01, k02, k11, k12, k22 = rest.metric.unbind(dim=1)
@@ -126,8 +160,10 @@ def cauchy_stress(x: Tensor, rest: TetRestShape, mu: Tensor, lam: Tensor, activa
 
 
 def von_mises(sigma: Tensor) -> Tensor:
-    """sqrt(3/2 s:s) with s the part of ``sigma`` (..., 3, 3) that changes shape: one number for how hard a material is
-    loaded, the tension that would load it as much."""
+    """Return the von Mises stress sqrt(3/2 s:s) with the deviatoric part s of ``sigma`` (..., 3, 3).
+
+    It is the uniaxial tension that loads the material as much.
+    """
     mean = sigma.diagonal(dim1=-2, dim2=-1).mean(dim=-1)
     apart = sigma - mean[..., None, None] * torch.eye(3, dtype=sigma.dtype, device=sigma.device)
     return (1.5 * (apart * apart).sum(dim=(-2, -1))).sqrt()

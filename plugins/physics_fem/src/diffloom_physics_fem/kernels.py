@@ -1,15 +1,15 @@
-"""One constant-strain tetrahedron of stable neo-Hookean material with activation and objective damping.
+"""Constant-strain tetrahedron of stable neo-Hookean material (Smith et al. 2018) with activation and objective damping.
 
-Written in edge vectors, which takes fewer operations than the deformation gradient and gives the same numbers. With
-Ds = [d1 d2 d3] the edges from corner 0, Ds' their rates, B the inverse of Ds at rest, V the volume at rest:
+Formulas in edge vectors take fewer operations than those in the deformation gradient, with equal results. With Ds = [d1
+d2 d3] the edges from corner 0, Ds' their rates, B the inverse of Ds at rest, V the volume at rest:
 
     F = Ds B,   I_C = tr F^T F,   J = det F,   energy density  Psi = mu/2 (I_C - 3) + lam/2 (J - alpha)^2
     - mu/2 log(I_C + 1)   with   alpha = 1 + 3/4 mu/lam + a
     P = dPsi/dF + F S,   S = k (F^T F' + F'^T F)/2      the damping stress: k times the rate of Green's strain
 
-and forces -V P B^T on corners 1 to 3. S is symmetric and made of F^T F', so damping exerts no torque, feels neither
-translation nor rotation, and its power -V S:(F^T F' + F'^T F)/2 is never positive. The element needs of its rest shape
-only the *metric* K = V B B^T (symmetric: 00 01 02 11 12 22, in m) and w = 1/det Ds = 1/(6 V) (1/m^3):
+and forces -V P B^T on corners 1 to 3. S is symmetric and made of F^T F', so damping exerts no torque, is zero for
+translations and rotations, and its power -V S:(F^T F' + F'^T F)/2 is never positive. Of its rest shape, the element
+needs only the *metric* K = V B B^T (symmetric: 00 01 02 11 12 22, in m) and w = 1/det Ds = 1/(6 V) (1/m^3):
 
     T = Ds K,   M = (Ds^T Ds' + Ds'^T Ds)/2,   C = cof Ds = [d2 x d3, d3 x d1, d1 x d2]
     I_C = 6 w Ds:T,   J = w det Ds,   c = mu (1 - 1/(I_C + 1)),   l = (lam (J - 1 - a) - 3/4 mu)/6
@@ -39,13 +39,13 @@ def dot_onto(total, a, b):
 
 @device
 def ld_metric(metric, e):
-    """The six entries of K of element e."""
+    """Return the six entries of K of element e."""
     return metric[e, 0], metric[e, 1], metric[e, 2], metric[e, 3], metric[e, 4], metric[e, 5]
 
 
 @device
 def strain_rate(d1, d2, d3, r1, r2, r3, half):
-    """The six entries of M = (Ds^T Ds' + Ds'^T Ds)/2."""
+    """Return the six entries of M = (Ds^T Ds' + Ds'^T Ds)/2."""
     return (
         dot3(d1, r1), half * dot_onto(dot3(d1, r2), d2, r1), half * dot_onto(dot3(d1, r3), d3, r1),
         dot3(d2, r2), half * dot_onto(dot3(d2, r3), d3, r2), dot3(d3, r3),
@@ -54,13 +54,13 @@ def strain_rate(d1, d2, d3, r1, r2, r3, half):
 
 @device
 def symmetric(K):
-    """The rows of a symmetric matrix of six entries."""
+    """Return the rows of a symmetric matrix of six entries."""
     return (K[0], K[1], K[2]), (K[1], K[3], K[4]), (K[2], K[4], K[5])
 
 
 @device
 def mul_sym(M, K):
-    """M K of two symmetric matrices of six entries: nine entries, row by row."""
+    """Return M K of two symmetric matrices of six entries: nine entries, row by row."""
     m0, m1, m2 = symmetric(M)
     k0, k1, k2 = symmetric(K)
     return (
@@ -72,9 +72,9 @@ def mul_sym(M, K):
 
 @device
 def edges(q, u, nodes, e):
-    """The three edge vectors of element e from its corner 0, in q and in u.
+    """Return the three edge vectors of element e from its corner 0, in q and in u.
 
-    Node by node, so that an address is used twice and forgotten.
+    Nodes are read one by one, so that few addresses are live at a time.
     """
     n0 = nodes[e, 0]
     x0 = ld3(q, n0)
@@ -93,7 +93,7 @@ def edges(q, u, nodes, e):
 
 @device
 def tet_force(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, out):
-    """Forces of element e on its four corners, into its slots."""
+    """Store the forces of element e on its four corners in its slots."""
     R = q.dtype.type
     one = R(1)
     row = clock.row if activation.shape[0] > 1 else 0
@@ -131,7 +131,7 @@ def cross_difference(a, b, c, d):
 
 @device
 def rate_adjoint(A, K, k, kh):
-    """X = sym(k A K), the cotangent of M: six entries. A is the cotangent of Q, kh half of k."""
+    """Return X = sym(k A K), the cotangent of M: six entries. A is the cotangent of Q, kh half of k."""
     a0, a1, a2 = (A[0], A[1], A[2]), (A[3], A[4], A[5]), (A[6], A[7], A[8])
     k0, k1, k2 = symmetric(K)
     return (
@@ -142,9 +142,10 @@ def rate_adjoint(A, K, k, kh):
 
 @device
 def metric_adjoint(d1, d2, d3, b1, b2, b3, i6, M, A, k):
-    """Cotangent of K, six entries: Ds^T adj_T + k M A, an entry beside the diagonal taking its mirror image's too.
+    """Return the cotangent of K, six entries: Ds^T adj_T + k M A, off-diagonal entries with those of their mirror
+    images.
 
-    b1, b2, b3 are the columns of G Q^T, which is adj_T but for 6 w adj_I Ds.
+    b1, b2, b3 are the columns of G Q^T, which is adj_T without 6 w adj_I Ds.
     """
     b1 = fma3(d1, i6, b1)
     b2 = fma3(d2, i6, b2)
@@ -163,12 +164,13 @@ def metric_adjoint(d1, d2, d3, b1, b2, b3, i6, M, A, k):
 
 @device
 def tet_adjoint(e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u):
-    """Cotangents of q and u into the slots; returns those of K (six), w, mu, lam, damping and activation.
+    """Store the cotangents of q and u in the slots; return those of K (six), w, mu, lam, damping and activation.
 
     With G the cotangent of H and Q = c I + 6 k w M K:
-    adj_T = G Q^T + 6 w adj_I Ds,  adj_Q = T^T G,  adj_c = tr adj_Q,  adj_l = G:C,  adj_I = adj_c mu/(I_C + 1)^2,
-    X = sym(6 k w adj_Q K) the cotangent of M,
-    adj_Ds = adj_T K + 6 w adj_I T + Ds' X + adj_J w C + l (the transpose of cof at Ds, of G),  adj_Ds' = Ds X.
+
+        adj_T = G Q^T + 6 w adj_I Ds,  adj_Q = T^T G,  adj_c = tr adj_Q,  adj_l = G:C,  adj_I = adj_c mu/(I_C + 1)^2,
+        X = sym(6 k w adj_Q K) the cotangent of M,
+        adj_Ds = adj_T K + 6 w adj_I T + Ds' X + adj_J w C + l (the transpose of cof at Ds, of G),  adj_Ds' = Ds X.
     """
     R = q.dtype.type
     one = R(1)
@@ -238,7 +240,7 @@ def tet_force_adjoint(
     e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation,
     adj_f, adj_q, adj_u, adj_mu, adj_lam, adj_damping, adj_activation,
 ):
-    """Transpose of tet_force for a rest shape that is not fitted (what it would need is then not computed)."""
+    """Transpose of tet_force for a rest shape that is not fitted, without the cotangents of the rest shape."""
     row = clock.row if activation.shape[0] > 1 else 0
     _, _, a_mu, a_lam, a_damping, a_activation = tet_adjoint(
         e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u
@@ -254,7 +256,7 @@ def tet_force_adjoint_rest(
     e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation,
     adj_f, adj_q, adj_u, adj_metric, adj_inv_det, adj_mu, adj_lam, adj_damping, adj_activation,
 ):
-    """Transpose of tet_force, rest shape included."""
+    """Transpose of tet_force, with the cotangents of the rest shape."""
     row = clock.row if activation.shape[0] > 1 else 0
     a_K, a_w, a_mu, a_lam, a_damping, a_activation = tet_adjoint(
         e, clock, q, u, nodes, metric, inv_det, mu, lam, damping, activation, adj_f, adj_q, adj_u

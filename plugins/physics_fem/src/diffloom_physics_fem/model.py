@@ -1,4 +1,4 @@
-"""The model "fem": deformable solids of neo-Hookean tetrahedra."""
+"""Model "fem": deformable solids of neo-Hookean tetrahedra."""
 
 from __future__ import annotations
 
@@ -38,29 +38,40 @@ from diffloom_physics_fem.elasticity import (
     rest_shape,
     von_mises,
 )
-from diffloom_physics_fem.motion import moving, placed
-from diffloom_physics_fem.regions import find_regions, fixed_vertices, get_region
+from diffloom_physics_fem.motion import compute_velocities, place_points
+from diffloom_physics_fem.regions import find_fixed_vertices, find_regions, get_region
 from diffloom_physics_fem.solids import make_solid
-from diffloom_physics_fem.specs import choose_alternatives, declare
+from diffloom_physics_fem.specs import choose_alternatives, declare_specs
 from diffloom_physics_fem.terms import tetrahedra
 
 
 @final
 class FemModel(Model):
-    """A deformable solid.
+    """Deformable solid of neo-Hookean tetrahedra.
 
-    mesh: "box" (with size = [x, y, z] in m, cells = [nx, ny, nz], split = 5 or 6 tetrahedra per cell), "beam" (the
-        same arguments; size = [length, height, width], from x = 0), "ball" (radius in m, layers), "gear" (radius and
-        width in m, teeth, layers), the path of a .tet, .msh or .node/.ele file or of a closed surface (with
-        edge_length, a fraction of its diagonal), or a TetMesh.
-    scale: factor on all lengths of the mesh. repair: mend inverted, flat and repeated tetrahedra and drop loose
-        vertices; what was done is logged as a warning.
-    regions: names for parts of the solid, each {vertices = [..]}, {tets = [..]}, {box = [[..], [..]]} or {centre =
-        [..], radius = r}; groups of the mesh (a box has left, right, bottom, top, back, front) are regions too.
-    fixed: regions, or indices of vertices, that are held in place.
-    shared: region -> parameters of which this region has its own, called ``<parameter>_<region>``: for example
-        {"muscle": ["activation"]} gives the parameter (and control) ``activation_muscle``.
-    ground: whether there is a plane to touch. contact: the contact law.
+    Args:
+        mesh: "box", "beam", "ball", "gear", the path of a ``.tet``, ``.msh`` or ``.node``/``.ele`` file or of a closed
+            surface, or a TetMesh.
+        size: Edge lengths [x, y, z] of a box, or [length, height, width] of a beam from x = 0 [m].
+        cells: Numbers of cells [nx, ny, nz] of a box or beam.
+        split: Tetrahedra per cell of a box or beam, 5 or 6.
+        radius: Radius of a ball or gear [m].
+        layers: Layers of a ball from centre to surface, or of a gear across its width.
+        width: Width of a gear [m].
+        teeth: Number of teeth of a gear.
+        edge_length: Edge of the tetrahedra that fill a closed surface, as a fraction of its diagonal.
+        scale: Factor on all lengths of the mesh.
+        repair: Repair inverted, flat and repeated tetrahedra and drop unused vertices; repairs are logged as a warning.
+        regions: Named parts of the solid, each {vertices = [..]}, {tets = [..]}, {box = [[..], [..]]} or {centre =
+            [..], radius = r}. Groups of the mesh (a box has left, right, bottom, top, back, front) are regions too.
+        fixed: Regions, or indices of vertices, that are held in place.
+        shared: By region, names of parameters of which it has its own, called ``<parameter>_<region>``: {"muscle":
+            ["activation"]} gives the parameter (and control) ``activation_muscle``.
+        ground: True for a contact plane.
+        contact: Contact law, its name, or a table.
+
+    Example:
+        ``ball = get_model("fem")("ball", radius=0.3)``
     """
 
     example_settings = ExampleSettings(
@@ -108,21 +119,21 @@ class FemModel(Model):
                  "teeth": teeth, "edge_length": edge_length}  # fmt: skip
         self.mesh = make_solid(mesh, shape, scale=scale, repair=repair)
         self.regions = find_regions(self.mesh, regions or {})
-        self.fixed = fixed_vertices(self.mesh, self.regions, fixed)
+        self.fixed = find_fixed_vertices(self.mesh, self.regions, fixed)
         self.ground = ground
         self.contact = resolve_contact_law(contact)
         self.shown = extract_surface(self.mesh)
         self._shared = {name: tuple(names) for name, names in (shared or {}).items()}
         for name in self._shared:
             get_region(self.regions, name, "shared")
-        self._specs = declare(self._shared, self.contact if ground else None)
+        self._specs = declare_specs(self._shared, self.contact if ground else None)
         self._nodes = freeze_array(self.mesh.tets.astype(np.int32))
         self._skin = freeze_array(self.shown.vertices[self.shown.faces].astype(np.int32))
         self._rest: dict[torch.dtype, TetRestShape] = {}
 
     @classmethod
     def example(cls) -> FemModel:
-        """A small box that falls onto the ground within the example's steps."""
+        """Return a small box that falls onto the ground within the example's steps."""
         return cls("box", size=(0.2, 0.2, 0.2), cells=(2, 2, 2))
 
     @property
@@ -143,8 +154,8 @@ class FemModel(Model):
         count = len(self.mesh.vertices)
         own = torch.as_tensor(self.mesh.vertices, dtype=params.dtype)
         shape = params.get("start_shape", own)
-        q = placed(broadcast(shape, (count, 3)), params["position"], params["orientation"])
-        u = moving(q, lambda: self.masses(params), params["velocity"], params["angular_velocity"])
+        q = place_points(broadcast(shape, (count, 3)), params["position"], params["orientation"])
+        u = compute_velocities(q, lambda: self.masses(params), params["velocity"], params["angular_velocity"])
         if self.fixed.any():
             u = torch.where(torch.from_numpy(self.fixed)[:, None], torch.zeros_like(u), u)
         return State(q, u)
@@ -168,14 +179,24 @@ class FemModel(Model):
         return Surface(trajectory.q[:, points], torch.from_numpy(self.shown.faces))
 
     def cauchy_stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Tensor:
-        """(frames, tets, 3, 3) [Pa]: the elastic stress in each tetrahedron, without damping. control: what drove it, a
-        row for each frame."""
+        """Return the elastic stress in each tetrahedron, without damping.
+
+        Args:
+            trajectory: Saved states.
+            params: Parameters.
+            control: Values of driven parameters, one row per frame.
+
+        Returns:
+            Cauchy stress (frames, tets, 3, 3) [Pa].
+        """
         mu, lam = self.moduli(params)
         corners = trajectory.q[:, torch.from_numpy(self.mesh.tets)]
         return cauchy_stress(corners, self.rest(params), mu, lam, self.activation(params, control or Control()))
 
     def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress:
-        """Von Mises's stress [Pa] at the vertices of the surface: the mean of the tetrahedra around each, by volume."""
+        """Return the von Mises stress [Pa] at the vertices of the surface: the mean of the tetrahedra around each, by
+        volume.
+        """
         each = von_mises(self.cauchy_stress(trajectory, params, control)) * self.rest(params).volume
         count, tets = len(self.mesh.vertices), self.mesh.tets
         volume = assemble(self.rest(params).volume[:, None].expand(-1, 4), tets, count)
@@ -183,14 +204,32 @@ class FemModel(Model):
         return Stress((total / volume)[:, torch.from_numpy(self.shown.vertices)])
 
     def texture(self, image: Tensor) -> Texture:
-        """``image`` (height, width, 3) laid over the surface as its file says; for ``Surface.replace_appearance``."""
+        """Return a texture that lays an image over the surface.
+
+        Args:
+            image: Image (height, width, 3).
+
+        Returns:
+            Texture for ``Surface.replace_appearance``.
+
+        Raises:
+            InputError: The mesh has no texture coordinates.
+        """
         if self.shown.uv is None:
             raise InputError(f"{self.mesh.name} has no texture coordinates; use colours, or a file with vt lines or uv")
         uv_faces = None if self.shown.uv_faces is None else torch.from_numpy(self.shown.uv_faces)
         return Texture(image, torch.as_tensor(self.shown.uv, dtype=image.dtype), uv_faces)
 
     def energy(self, trajectory: Trajectory, params: Params) -> Energy:
-        """Energies [J] of every frame; activation is taken as constant."""
+        """Return the energies of every frame; activation is taken as constant.
+
+        Args:
+            trajectory: Saved states.
+            params: Parameters.
+
+        Returns:
+            Energies (frames,) [J].
+        """
         mu, lam = self.moduli(params)
         mass = self.masses(params)
         corners = trajectory.q[:, torch.from_numpy(self.mesh.tets)]
@@ -207,7 +246,7 @@ class FemModel(Model):
         )
 
     def rest(self, params: Params) -> TetRestShape:
-        """Metric, inverse determinant and volume of every element at rest."""
+        """Return metric, inverse determinant and volume of every element at rest."""
         if "rest_shape" in params:
             points = broadcast(params["rest_shape"], self.mesh.vertices.shape)
             return rest_shape(points, self.mesh.tets)
@@ -218,7 +257,9 @@ class FemModel(Model):
         return self._rest[params.dtype]
 
     def masses(self, params: Params) -> Tensor:
-        """(particles,) [kg]: as given, or a quarter of each tetrahedron's mass to each of its corners."""
+        """Return the masses (particles,) [kg]: as given, or a quarter of each tetrahedron's mass to each of its
+        corners.
+        """
         count = len(self.mesh.vertices)
         if "mass" in params:
             return self._with_regions(params, "mass", broadcast(params["mass"], (count,)), particles=True)
@@ -229,13 +270,13 @@ class FemModel(Model):
         return {"mass": self.masses(params)}
 
     def moduli(self, params: Params) -> tuple[Tensor, Tensor]:
-        """Shear and Lame modulus (tets,) [Pa], whichever way the material was given."""
+        """Return shear and Lame modulus (tets,) [Pa], for either parametrisation of the material."""
         if "youngs_modulus" in params:
             return neo_hookean_moduli(self._per_tet(params, "youngs_modulus"), self._per_tet(params, "poisson_ratio"))
         return self._per_tet(params, "shear_modulus"), self._per_tet(params, "lame_modulus")
 
     def activation(self, params: Params, control: Control) -> Tensor:
-        """(1 or steps, tets), from constant parameters and controls, regions included."""
+        """Return the activation (1 or steps, tets) from constant parameters and controls, regions included."""
         count = len(self.mesh.tets)
         value = self._rows(params, control, "activation", count)
         for region, names in self._shared.items():
@@ -258,7 +299,7 @@ class FemModel(Model):
         )
 
     def _with_regions(self, params: Params, name: str, value: Tensor, *, particles: bool) -> Tensor:
-        """``value`` with its entries in regions that have this parameter of their own exchanged."""
+        """Return ``value`` with the entries of regions that have their own value of this parameter replaced."""
         for region, names in self._shared.items():
             own = f"{name}_{region}"
             if name in names and own in params:

@@ -1,4 +1,4 @@
-"""The start of a solid: turned, moved, and moving as a rigid body."""
+"""Initial state of a solid: turned, shifted, and moving as a rigid body."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from diffloom.transforms import needs_gradient, unwrap_values
 from diffloom_geometry import assemble
 from diffloom_geometry.rotations import rotation_matrix
 
-#: The quaternion that turns nothing.
+#: Quaternion of no rotation.
 UPRIGHT = [1.0, 0.0, 0.0, 0.0]
 
 
-def placed(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
-    """(points, 3): each point turned by ``orientation`` and moved by ``position`` (3,) [m]."""
+def place_points(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
+    """Return points (points, 3), turned by ``orientation`` and shifted by ``position`` (3,) [m]."""
     count = points.shape[0]
     if not needs_gradient(orientation) and all(
         turn == UPRIGHT for turn in unwrap_values(orientation).reshape(-1, 4).tolist()
@@ -29,20 +29,25 @@ def placed(points: Tensor, position: Tensor, orientation: Tensor) -> Tensor:
     return turned + broadcast(position, (count, 3))
 
 
-def moving(points: Tensor, mass: Callable[[], Tensor], velocity: Tensor, angular_velocity: Tensor) -> Tensor:
-    """(points, 3) velocities [m/s]: ``velocity`` and a turn [rad/s] about the centre of mass; mass() where it turns."""
+def compute_velocities(
+    points: Tensor, mass: Callable[[], Tensor], velocity: Tensor, angular_velocity: Tensor
+) -> Tensor:
+    """Return velocities (points, 3) [m/s]: ``velocity`` and a rotation [rad/s] about the centre of mass.
+
+    mass: function that returns the masses; it is called only if there is a rotation.
+    """
     count = points.shape[0]
     linear = broadcast(velocity, (count, 3))
     if not needs_gradient(angular_velocity) and not bool(unwrap_values(angular_velocity).any()):
         return linear
     turning: Tensor = torch.linalg.cross(
-        broadcast(angular_velocity, (count, 3)), points - centre_of_mass(points, mass())
+        broadcast(angular_velocity, (count, 3)), points - compute_centre_of_mass(points, mass())
     )
     return linear + turning
 
 
-def centre_of_mass(points: Tensor, mass: Tensor) -> Tensor:
-    """(1, 3) [m]."""
+def compute_centre_of_mass(points: Tensor, mass: Tensor) -> Tensor:
+    """Return the centre of mass (1, 3) [m]."""
     one = np.zeros((points.shape[0], 1), dtype=np.int64)
     total = assemble(mass[:, None], one, 1)
     return assemble((mass[:, None] * points)[:, None, :], one, 1) / total[:, None]

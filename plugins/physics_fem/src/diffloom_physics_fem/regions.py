@@ -1,4 +1,4 @@
-"""Named parts of a solid: to hold in place, to activate, or to share one parameter."""
+"""Named parts of a solid, which can be held in place, activated, or given parameters of their own."""
 
 from __future__ import annotations
 
@@ -18,31 +18,37 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class SolidRegion:
-    """A part of a solid. vertices: (vertices,) and tets: (tets,), True for those that belong to it."""
+    """Part of a solid.
+
+    Args:
+        vertices: True (vertices,) for vertices that belong to it.
+        tets: True (tets,) for tetrahedra that belong to it.
+    """
 
     vertices: Mask
     tets: Mask
 
 
 def find_regions(mesh: TetMesh, given: Mapping[str, Mapping[str, Any]]) -> dict[str, SolidRegion]:
-    """All regions by name: the groups that the mesh brings, and the ``given`` ones.
+    """Return all regions by name: the groups of the mesh, and the ``given`` ones.
 
-    A region is given by one of: vertices = [indices], tets = [indices], box = [[x, y, z], [x, y, z]] (two corners),
-    or centre = [x, y, z] with radius = r. A box or sphere holds the vertices in it and the tets whose middle is in it.
+    A region is given by one of: vertices = [indices], tets = [indices], box = [[x, y, z], [x, y, z]] (two corners), or
+    centre = [x, y, z] with radius = r. A box or sphere holds the vertices in it, and the tetrahedra whose centre is in
+    it.
     """
     regions = {name: _of_vertices(mesh, members) for name, members in mesh.vertex_groups.items()}
     regions |= {name: _of_tets(mesh, members) for name, members in mesh.tet_groups.items()}
     for name, described in given.items():
         if not name.isidentifier():
             raise InputError(f"region {name!r}: expected a name of letters, digits and _, such as 'left_arm'")
-        regions[name] = _described(mesh, name, described)
+        regions[name] = _read_region(mesh, name, described)
         if not (regions[name].vertices.any() or regions[name].tets.any()):
             raise InputError(f"region {name!r} = {dict(described)!r} holds no vertex and no tet of {mesh.name}")
     return regions
 
 
 def get_region(regions: Mapping[str, SolidRegion], name: str, what: str) -> SolidRegion:
-    """The region of that name, or InputError listing those there are."""
+    """Return a region by name; InputError lists the regions that exist."""
     if name not in regions:
         known = ", ".join(sorted(regions)) or "none"
         raise InputError(
@@ -51,8 +57,8 @@ def get_region(regions: Mapping[str, SolidRegion], name: str, what: str) -> Soli
     return regions[name]
 
 
-def fixed_vertices(mesh: TetMesh, regions: Mapping[str, SolidRegion], fixed: Sequence[str | int]) -> Mask:
-    """(vertices,) True for those held in place: by region name or vertex index."""
+def find_fixed_vertices(mesh: TetMesh, regions: Mapping[str, SolidRegion], fixed: Sequence[str | int]) -> Mask:
+    """Return True (vertices,) for vertices that are held in place, by region name or vertex index."""
     held = np.zeros(len(mesh.vertices), dtype=bool)
     for entry in [fixed] if isinstance(fixed, str) else fixed:
         if isinstance(entry, str):
@@ -62,7 +68,8 @@ def fixed_vertices(mesh: TetMesh, regions: Mapping[str, SolidRegion], fixed: Seq
     return held
 
 
-def _described(mesh: TetMesh, name: str, described: Mapping[str, Any]) -> SolidRegion:
+def _read_region(mesh: TetMesh, name: str, described: Mapping[str, Any]) -> SolidRegion:
+    """Return the region of a table."""
     what = f"region {name!r}"
     keys = set(described)
     middles = mesh.vertices[mesh.tets].mean(axis=1)

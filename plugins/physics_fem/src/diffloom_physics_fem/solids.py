@@ -1,4 +1,4 @@
-"""Which solid a model is made of: a built-in shape, a file, or a mesh at hand."""
+"""Solid of a model: a built-in shape, a file, or a given mesh."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _ARGUMENTS = {
 
 
 def make_solid(mesh: str | Path | TetMesh, shape: Mapping[str, Any], *, scale: float, repair: bool) -> TetMesh:
-    """The checked mesh.
+    """Return the checked mesh.
 
     mesh: "box", "beam", "ball", "gear", a file, or a TetMesh. shape: arguments of built-in shapes, and ``edge_length``
-    for closed surfaces; those that are None count as not given. What a repair did is logged as a warning.
+    for closed surfaces; None stands for an argument that is not given. Repairs are logged as a warning.
     """
     given = {name: value for name, value in shape.items() if value is not None}
-    made = _made(mesh, given)
+    made = _make(mesh, given)
     checked, done = check_tetmesh(made if scale == 1.0 else made.scaled(scale), repair=repair)
     for sentence in done:
         _LOG.warning("%s: %s", checked.name, sentence)
     return checked
 
 
-def _made(mesh: str | Path | TetMesh, given: dict[str, Any]) -> TetMesh:
+def _make(mesh: str | Path | TetMesh, given: dict[str, Any]) -> TetMesh:
     allowed = _ARGUMENTS.get(str(mesh), ()) if not isinstance(mesh, TetMesh) else ()
     if isinstance(mesh, (str, Path)) and not allowed:
         allowed = ("edge_length",)

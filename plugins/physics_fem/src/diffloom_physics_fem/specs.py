@@ -1,4 +1,4 @@
-"""The parameters of a deformable solid, and how alternatives exclude each other."""
+"""Parameters of a deformable solid, and the choice between alternatives."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ START = (
 )
 WORLD = (ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),)
 
-# What a region may have of its own.
+# Parameters of which a region may have its own.
 SHAREABLE = (
     "density", "mass", "shear_modulus", "lame_modulus", "youngs_modulus", "poisson_ratio", "damping", "activation",
 )  # fmt: skip
-# Giving one of the right-hand side takes the place of the left-hand side's default.
+# A parameter of the right-hand side replaces the defaults of the left-hand side.
 _ALTERNATIVES = (
     (("shear_modulus", "lame_modulus"), ("youngs_modulus", "poisson_ratio")),
     (("density",), ("mass",)),
@@ -45,11 +45,11 @@ _ALTERNATIVES = (
 DEFAULT_POISSON = 0.3
 
 
-def declare(shared: Mapping[str, Sequence[str]], contact: ContactLaw | None) -> tuple[ParamSpec, ...]:
-    """All specs.
+def declare_specs(shared: Mapping[str, Sequence[str]], contact: ContactLaw | None) -> tuple[ParamSpec, ...]:
+    """Return all specs.
 
-    contact: the law of the ground, if there is one. shared: region -> names of parameters of which it has
-    its own, ``<parameter>_<region>``.
+    contact: law of the ground, or None. shared: by region, names of parameters of which it has its own, called
+    ``<parameter>_<region>``.
     """
     base = MATERIAL + START + WORLD + (() if contact is None else make_contact_specs(contact))
     known = {spec.name: spec for spec in base}
@@ -63,7 +63,9 @@ def declare(shared: Mapping[str, Sequence[str]], contact: ContactLaw | None) -> 
 
 
 def choose_alternatives(params: Params, given: Iterable[str]) -> Params:
-    """``params`` without the defaults that something ``given`` replaces; InputError when both kinds are given."""
+    """Return ``params`` without the defaults that ``given`` parameters replace; InputError when both kinds are
+    given.
+    """
     names = set(given)
     left = dict(params)
     for usual, instead in _ALTERNATIVES:

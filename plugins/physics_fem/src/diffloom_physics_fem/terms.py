@@ -1,4 +1,4 @@
-"""Neo-Hookean tetrahedra as a term that any model of particles may use."""
+"""Neo-Hookean tetrahedra as a term for any model of particles."""
 
 from __future__ import annotations
 
@@ -22,11 +22,19 @@ def tetrahedra(
     activation: Tensor,
     name: str = "tets",
 ) -> ElementTerm:
-    """Elastic and damping forces of tetrahedra.
+    """Return the elastic and damping forces of tetrahedra.
 
-    nodes: (tets, 4) int32. rest: their rest shape; its gradient is computed only when it is asked for.
-    shear_modulus, lame_modulus [Pa], damping [Pa s]: scalar or (tets,). activation: relative growth of the rest
-    volume, scalar, (tets,), or (steps, tets), one row per step.
+    Args:
+        nodes: Corners (tets, 4), int32.
+        rest: Rest shape; its gradient is computed only when it is asked for.
+        shear_modulus: Shear modulus [Pa], scalar or (tets,).
+        lame_modulus: Lame modulus [Pa], scalar or (tets,).
+        damping: Damping [Pa s], scalar or (tets,).
+        activation: Relative growth of the rest volume: scalar, (tets,), or (steps, tets) with one row per step.
+        name: Name of the term.
+
+    Returns:
+        The force term.
     """
     from diffloom_physics_fem.kernels import tet_force, tet_force_adjoint, tet_force_adjoint_rest
 
@@ -38,7 +46,7 @@ def tetrahedra(
         ("damping", broadcast_read_only(damping, (count,))),
         ("activation", broadcast_read_only(activation, (rows, count))),
     )
-    # What differs from scene to scene is no constant.
+    # Values that differ from scene to scene cannot be constants.
     if any(needs_gradient(t) or is_mapped(t) for t in (rest.metric, rest.inv_det)):
         fitted = (("metric", rest.metric), ("inv_det", rest.inv_det))
         return ElementTerm(

@@ -1,9 +1,9 @@
-"""Semi-Lagrangian advection on a staggered grid, and its adjoint.
+"""Semi-Lagrangian advection on a staggered grid (Stam 1999), and its adjoint.
 
 Component 0 of a velocity is stored at the left face of a cell and points along x, component 1 at the lower face and
-along y; component 2 stands for cell centres. Every component is carried on its own lattice: its value after a step is
+along y; component 2 stands for cell centres. Every component is advected on its own lattice: its value after a step is
 the bilinear sample at (i - s v, j - s u), with (u, v) the velocity at that point and s = dt / spacing. The last face of
-a row is the first of the same row: in a periodic domain by wrapping, between walls because nothing passes either.
+a row is its first one: in a periodic domain by wrapping, between walls because nothing passes either.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from diffloom_kernels import device, floor
 
 
 @device
-def after(k, n):
-    """The next of n indices, the first after the last."""
+def next_index(k, n):
+    """Return the next of n indices, the first after the last."""
     return k + 1 if k + 1 < n else 0
 
 
 @device
-def before(k, n):
-    """The one before, the last before the first."""
+def previous_index(k, n):
+    """Return the previous of n indices, the last before the first."""
     return k - 1 if k > 0 else n - 1
 
 
 @device
 def is_open(component, i, j, walls):
-    """Whether a face is inside the domain, not a part of its wall."""
+    """Return True if a face is inside the domain, not a part of its wall."""
     if walls == 0:
         return True
     if component == 0:
@@ -34,8 +34,8 @@ def is_open(component, i, j, walls):
 
 
 @device
-def place(g, n, on_face, walls, like):
-    """Lower and upper index around the coordinate g, the part of the way between, and d (place) / d g.
+def bracket(g, n, on_face, walls, like):
+    """Return lower and upper index around the coordinate g, the fraction of the way between, and d (place) / d g.
 
     Walls hold centres within 0 .. n - 1 and faces within 0 .. n.
     """
@@ -50,16 +50,16 @@ def place(g, n, on_face, walls, like):
     below = floor(g)
     low = int(below)
     if low < 0 or low >= n:
-        low %= n  # division takes long, and is seldom needed
-    return low, after(low, n), g - below, free
+        low %= n  # division is slow, and seldom needed
+    return low, next_index(low, n), g - below, free
 
 
 @device
-def way(component, i, j, grid, w):
-    """The velocity (along x, along y) at a face or, for component 2, at the centre of cell (i, j)."""
+def velocity_at(component, i, j, grid, w):
+    """Return the velocity (along x, along y) at a face or, for component 2, at the centre of cell (i, j)."""
     R = w.dtype.type
-    right, above = after(j, grid.columns), after(i, grid.rows)
-    left, below = before(j, grid.columns), before(i, grid.rows)
+    right, above = next_index(j, grid.columns), next_index(i, grid.rows)
+    left, below = previous_index(j, grid.columns), previous_index(i, grid.rows)
     if component == 0:
         v = (w[i, left, 1] + w[i, j, 1]) + (w[above, left, 1] + w[above, j, 1])
         return w[i, j, 0], R(0.25) * v
@@ -71,9 +71,9 @@ def way(component, i, j, grid, w):
 
 @device
 def sample(component, k, y, x, grid, field):
-    """The value of entry k of a field at lattice coordinates (y, x), and its derivatives by y and x."""
-    i0, i1, fy, free_y = place(y, grid.rows, component == 1, grid.walls, field)
-    j0, j1, fx, free_x = place(x, grid.columns, component == 0, grid.walls, field)
+    """Return entry k of a field at lattice coordinates (y, x), and its derivatives by y and x."""
+    i0, i1, fy, free_y = bracket(y, grid.rows, component == 1, grid.walls, field)
+    j0, j1, fx, free_x = bracket(x, grid.columns, component == 0, grid.walls, field)
     lower = field[i0, j0, k] + fx * (field[i0, j1, k] - field[i0, j0, k])
     upper = field[i1, j0, k] + fx * (field[i1, j1, k] - field[i1, j0, k])
     step0, step1 = field[i0, j1, k] - field[i0, j0, k], field[i1, j1, k] - field[i1, j0, k]
@@ -82,33 +82,35 @@ def sample(component, k, y, x, grid, field):
 
 @device
 def carry_velocity(e, s, grid, w, out):
-    """out[i, j, k]: component k of the velocity, carried by itself. e counts rows of the first component, then those
-    of the second."""
+    """Store component k of the velocity in out[i, j, k], advected by the velocity.
+
+    e counts rows of the first component, then those of the second.
+    """
     R = w.dtype.type
     k = e // grid.rows
     i = e - k * grid.rows
     for j in range(grid.columns):
         out[i, j, k] = R(0.0)
         if is_open(k, i, j, grid.walls):
-            u, v = way(k, i, j, grid, w)
+            u, v = velocity_at(k, i, j, grid, w)
             out[i, j, k] = sample(k, k, R(i) - s * v, R(j) - s * u, grid, w)[0]
 
 
 @device
 def carry_density(i, s, keep, grid, w, density, out):
-    """out[i, j]: the density, carried by the velocity, of which the part ``keep`` stays."""
+    """Store the density in out[i, j], advected by the velocity; the fraction ``keep`` of it remains."""
     R = w.dtype.type
     for j in range(grid.columns):
-        u, v = way(2, i, j, grid, w)
+        u, v = velocity_at(2, i, j, grid, w)
         out[i, j, 0] = keep * sample(2, 0, R(i) - s * v, R(j) - s * u, grid, density)[0]
 
 
 @device
 def scatter(component, k, i, j, y, x, grid, adj, adj_field):
-    """adj_field += weights of the sample at (y, x) times adj."""
+    """Add the weights of the sample at (y, x) times adj to adj_field."""
     R = adj_field.dtype.type
-    i0, i1, fy, _free_y = place(y, grid.rows, component == 1, grid.walls, adj_field)
-    j0, j1, fx, _free_x = place(x, grid.columns, component == 0, grid.walls, adj_field)
+    i0, i1, fy, _free_y = bracket(y, grid.rows, component == 1, grid.walls, adj_field)
+    j0, j1, fx, _free_x = bracket(x, grid.columns, component == 0, grid.walls, adj_field)
     adj_field[i0, j0, k] += (R(1.0) - fy) * (R(1.0) - fx) * adj
     adj_field[i0, j1, k] += (R(1.0) - fy) * fx * adj
     adj_field[i1, j0, k] += fy * (R(1.0) - fx) * adj
@@ -117,14 +119,16 @@ def scatter(component, k, i, j, y, x, grid, adj, adj_field):
 
 @device
 def carry_velocity_adjoint(k, s, grid, w, adj_out, adj_w, ways):
-    """For all cells in turn, since where a sample comes from is known only then: adj_w += the transposed weights, and
-    ways: cotangents of the velocity at the face."""
+    """Transpose of carry_velocity, for all cells in turn, because the origin of a sample is known at run time only.
+
+    adj_w += the transposed weights; ways: cotangents of the velocity at the face.
+    """
     R = w.dtype.type
     for i in range(grid.rows):
         for j in range(grid.columns):
             ways[i, j, k, 0], ways[i, j, k, 1] = R(0.0), R(0.0)
             if is_open(k, i, j, grid.walls):
-                u, v = way(k, i, j, grid, w)
+                u, v = velocity_at(k, i, j, grid, w)
                 y, x, adj = R(i) - s * v, R(j) - s * u, adj_out[i, j, k]
                 _value, by_y, by_x = sample(k, k, y, x, grid, w)
                 scatter(k, k, i, j, y, x, grid, adj, adj_w)
@@ -133,11 +137,13 @@ def carry_velocity_adjoint(k, s, grid, w, adj_out, adj_w, ways):
 
 @device
 def carry_density_adjoint(_k, s, keep, grid, w, density, adj_out, adj_density, adj_keep, ways):
-    """As for the velocity, over all cells in turn; adj_keep: (rows, columns), the cotangent of ``keep`` by cell."""
+    """Transpose of carry_density, for all cells in turn. adj_keep: (rows, columns), the cotangent of ``keep`` by
+    cell.
+    """
     R = w.dtype.type
     for i in range(grid.rows):
         for j in range(grid.columns):
-            u, v = way(2, i, j, grid, w)
+            u, v = velocity_at(2, i, j, grid, w)
             y, x, adj = R(i) - s * v, R(j) - s * u, keep * adj_out[i, j, 0]
             value, by_y, by_x = sample(2, 0, y, x, grid, density)
             scatter(2, 0, i, j, y, x, grid, adj, adj_density)
@@ -147,13 +153,15 @@ def carry_density_adjoint(_k, s, keep, grid, w, density, adj_out, adj_density, a
 
 @device
 def gather_faces(i, grid, ways, adj_w):
-    """adj_w += cotangents of the velocities at faces, by the transposed averages of ``way``; none at walls."""
+    """Add the cotangents of velocities at faces to adj_w, by the transposed averages of ``velocity_at``; none at
+    walls.
+    """
     R = adj_w.dtype.type
-    above = after(i, grid.rows)
-    below = before(i, grid.rows)
+    above = next_index(i, grid.rows)
+    below = previous_index(i, grid.rows)
     for j in range(grid.columns):
-        right = after(j, grid.columns)
-        left = before(j, grid.columns)
+        right = next_index(j, grid.columns)
+        left = previous_index(j, grid.columns)
         u = (ways[i, j, 1, 0] + ways[i, left, 1, 0]) + (ways[above, j, 1, 0] + ways[above, left, 1, 0])
         v = (ways[i, j, 0, 1] + ways[i, right, 0, 1]) + (ways[below, j, 0, 1] + ways[below, right, 0, 1])
         x, y = adj_w[i, j, 0] + (ways[i, j, 0, 0] + R(0.25) * u), adj_w[i, j, 1] + (ways[i, j, 1, 1] + R(0.25) * v)
@@ -163,11 +171,11 @@ def gather_faces(i, grid, ways, adj_w):
 
 @device
 def gather_centres(i, grid, ways, adj_w_out, adj_w):
-    """adj_w = adj_w_out + cotangents of the velocities at centres; none at walls."""
+    """Store adj_w_out plus the cotangents of velocities at centres in adj_w; none at walls."""
     R = adj_w.dtype.type
-    below = before(i, grid.rows)
+    below = previous_index(i, grid.rows)
     for j in range(grid.columns):
-        left = before(j, grid.columns)
+        left = previous_index(j, grid.columns)
         x = adj_w_out[i, j, 0] + R(0.5) * (ways[i, j, 2, 0] + ways[i, left, 2, 0])
         y = adj_w_out[i, j, 1] + R(0.5) * (ways[i, j, 2, 1] + ways[below, j, 2, 1])
         adj_w[i, j, 0] = x if is_open(0, i, j, grid.walls) else R(0.0)

@@ -16,16 +16,21 @@ from .eigenvectors import basis
 from .programs import program
 from .records import FlowGrid, FlowScratch, PressureBasis
 
-#: Nanoseconds that a pass takes for one cell, roughly, and passes of a step.
+#: Approximate time of a pass for one cell [ns], and number of passes per step.
 PER_CELL, PASSES = 12.0, 10
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A grid of cells and what happens on it in a step.
+    """Grid of cells, and the steps of a flow on it.
 
-    rows, columns: cells. spacing: their side [m]. walls: whether walls close the domain; it is periodic otherwise.
     Densities are (cells, 1) at centres, velocities (cells, 2) [m/s] at left and lower faces, row by row from below.
+
+    Args:
+        rows: Number of rows of cells.
+        columns: Number of columns of cells.
+        spacing: Side of a cell [m].
+        walls: True if walls close the domain; it is periodic otherwise.
     """
 
     rows: int
@@ -35,16 +40,27 @@ class Flow:
 
     @property
     def grid(self) -> FlowGrid:
-        """For kernels."""
+        """Grid as a record for kernels."""
         return FlowGrid(self.rows, self.columns, int(self.walls))
 
     def step(self, density: Tensor, velocity: Tensor, lift: Tensor, keep: Tensor, dt: float) -> tuple[Tensor, Tensor]:
-        """Density and velocity ``dt`` [s] later. lift: dt times the buoyancy [m/s]. keep: what stays of the smoke."""
+        """Return density and velocity after a step.
+
+        Args:
+            density: Density (cells, 1).
+            velocity: Velocity (cells, 2) [m/s].
+            lift: dt times the buoyancy [m/s].
+            keep: Fraction of the smoke that remains.
+            dt: Step length [s].
+
+        Returns:
+            Density and velocity.
+        """
         moved: tuple[Tensor, Tensor] = _StepFunction.apply(self, dt, density, velocity, lift, keep)  # type: ignore[no-untyped-call]
         return moved
 
     def project(self, velocity: Tensor) -> Tensor:
-        """The part of a velocity that is free of divergence."""
+        """Return the divergence-free part of a velocity."""
         projected: Tensor = _ProjectFunction.apply(self, velocity)  # type: ignore[no-untyped-call]
         return projected
 
@@ -53,15 +69,15 @@ class Flow:
         program.run(pipeline, self.grid, *args, work=self.rows * self.columns * PER_CELL, passes=PASSES)
 
     def field(self, tensor: Tensor) -> Any:
-        """A tensor's memory as rows of columns."""
+        """Return the memory of a tensor as rows of columns."""
         return as_array(tensor).reshape(self.rows, self.columns, -1)
 
     def basis(self, arena: Arena) -> PressureBasis:
-        """Eigenvectors for the pressure."""
+        """Return the eigenvectors for the pressure."""
         return basis(arena, self.rows, self.columns, self.walls)
 
     def scratch(self, arena: Arena) -> FlowScratch:
-        """Arrays that a step works in."""
+        """Return the work arrays of a step."""
         shape = (self.rows, self.columns)
         return FlowScratch(
             arena.floats(*shape), arena.floats(*shape), arena.floats(*shape, 2), arena.floats(*shape, 2),
@@ -70,7 +86,7 @@ class Flow:
 
 
 class _ProjectFunction(torch.autograd.Function):
-    """(flow, velocity) -> velocity; symmetric, so its own adjoint."""
+    """Autograd function (flow, velocity) -> velocity; symmetric, so its own adjoint."""
 
     @staticmethod
     def forward(ctx: Any, flow: Flow, velocity: Tensor) -> Tensor:
@@ -87,7 +103,7 @@ class _ProjectFunction(torch.autograd.Function):
 
 
 class _StepFunction(torch.autograd.Function):
-    """(flow, dt, density, velocity, lift, keep) -> density, velocity."""
+    """Autograd function (flow, dt, density, velocity, lift, keep) -> density, velocity."""
 
     @staticmethod
     def forward(

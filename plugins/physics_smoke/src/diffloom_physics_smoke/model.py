@@ -1,4 +1,4 @@
-"""The model "smoke"."""
+"""Model "smoke": smoke in an incompressible flow, in 2D."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from diffloom.interfaces import (
 from diffloom.validation import check_choice
 
 from .flow import Flow
-from .patterns import pattern
+from .patterns import make_pattern
 
 #: Colours of the densities 0 and 1, rgb.
 CLEAR, DENSE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
 
-#: Corners of the plate and a point inside, in parts of its sides. Edges from there to the corners pass the centres of
-#: hardly any pixels; a diagonal would pass very many, and soft rasterizers show an edge that does.
+#: Corners of the plate and a point inside, as fractions of its sides. Edges from there to the corners pass through few
+#: centres of pixels; a diagonal would pass through many, and soft rasterizers would show it.
 PLATE = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.4637, 0.5291]]
 
 #: Velocities [m/s] of the 30 cells of the example: irregular, so that no sample falls on a centre or face.
@@ -39,12 +39,20 @@ EDDIES = [[0.3 * ((7 * k) % 5 - 2) + 0.013 * k, 0.2 * ((3 * k) % 7 - 3) - 0.007 
 
 @final
 class SmokeModel(Model):
-    """Smoke in an incompressible flow without viscosity (stable fluids), shown on a plate in the plane z = 0.
+    """Smoke in an incompressible flow without viscosity (Stam 1999), shown on a plate in the plane z = 0.
 
-    rows, columns: cells, at least 2 each. spacing: side of a cell [m]. boundary: "walls" or "periodic". smoke: how it
-    begins, a pattern ("disc", "layer", "letter", "plume", "none") or the path of an image; the parameter ``density``
-    sets it cell by cell. clear, dense: rgb of the densities 0 and 1. The state is q (cells, 1), the
-    density, and u (cells, 2) [m/s], the velocity at the left and lower face of each cell, row by row from below.
+    The state is q (cells, 1), the density, and u (cells, 2) [m/s], the velocity at the left and lower face of each
+    cell, row by row from below.
+
+    Args:
+        rows: Number of rows of cells, at least 2.
+        columns: Number of columns of cells, at least 2.
+        spacing: Side of a cell [m].
+        boundary: "walls" or "periodic".
+        smoke: Initial pattern ("disc", "layer", "letter", "plume", "none") or the path of an image; the parameter
+            ``density`` sets it cell by cell.
+        clear: Colour of the density 0, rgb.
+        dense: Colour of the density 1, rgb.
     """
 
     default_integrator = "custom_step"
@@ -72,7 +80,7 @@ class SmokeModel(Model):
             )
         check_choice("smoke: boundary", boundary, ("walls", "periodic"))
         self._flow = Flow(rows, columns, float(spacing), boundary == "walls")
-        self._start = torch.from_numpy(pattern(smoke, rows, columns).copy())
+        self._start = torch.from_numpy(make_pattern(smoke, rows, columns).copy())
         self._clear, self._dense = (torch.tensor(rgb, dtype=torch.float64) for rgb in (clear, dense))
         self._uv = torch.tensor(PLATE, dtype=torch.float64)
         size = torch.tensor([columns * spacing, rows * spacing], dtype=torch.float64)
@@ -80,7 +88,7 @@ class SmokeModel(Model):
 
     @classmethod
     def example(cls) -> SmokeModel:
-        """A few cells between walls, not square."""
+        """Return a model of a few cells between walls, not square."""
         return cls(rows=5, columns=6, spacing=0.2)
 
     @property
@@ -114,7 +122,7 @@ class SmokeModel(Model):
         return CustomStep(step, (buoyancy, dissipation))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        """A plate of four triangles with an image for every frame, a texel for each cell."""
+        """Return a plate of four triangles with an image for every frame, a texel for each cell."""
         q = trajectory.q
         kind: Any = {"dtype": q.dtype, "device": q.device}
         image = q.reshape(len(q), self._flow.rows, self._flow.columns, 1).flip(1).clamp(0.0, 1.0)
@@ -124,7 +132,7 @@ class SmokeModel(Model):
         return Surface(self._points.to(**kind)[None], faces, texture=texture)
 
     def vorticity(self, trajectory: Trajectory) -> Tensor:
-        """Rotation of the flow (frames, rows, columns) [1/s], at the lower left corner of each cell."""
+        """Return the vorticity of the flow (frames, rows, columns) [1/s], at the lower left corner of each cell."""
         w = trajectory.u.reshape(-1, self._flow.rows, self._flow.columns, 2)
         across, up = w[..., 1] - w[..., 1].roll(1, dims=2), w[..., 0] - w[..., 0].roll(1, dims=1)
         return (across - up) / self._flow.spacing

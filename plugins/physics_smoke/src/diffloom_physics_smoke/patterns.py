@@ -1,4 +1,4 @@
-"""Smoke to begin with, or to end as: simple shapes by name, or the bright parts of an image."""
+"""Densities for the start or the goal: simple shapes by name, or the bright parts of an image."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from diffloom.validation import suggest_name
 
 Field = NDArray[np.float64]
 
-#: Width of an edge, in parts of the domain's longer side: smoke has no sharp ones.
+#: Width of an edge, as a fraction of the domain's longer side, because smoke has no sharp edges.
 EDGE = 0.055
 
 
 def _inside(distance: Field) -> Field:
-    """1 inside (negative distances), 0 outside, linear over an edge in between."""
+    """Return 1 inside (negative distances), 0 outside, linear over an edge in between."""
     return np.clip(0.5 - distance / EDGE, 0.0, 1.0)
 
 
 def _disc(x: Field, y: Field) -> Field:
-    """A disc over half the area."""
+    """Return a disc over half the area."""
     return _inside(np.hypot(x, y) - np.sqrt(0.5 / np.pi))
 
 
 def _layer(_x: Field, y: Field) -> Field:
-    """A layer on the ground, with as much smoke as the letter."""
+    """Return a layer on the ground, with as much smoke as the letter."""
     return _inside(y + 0.5 - 0.3236)
 
 
 def _letter(x: Field, y: Field) -> Field:
-    """The letter d: a ring and a stem."""
+    """Return the letter d: a ring and a stem."""
     ring = np.abs(np.hypot(x + 0.07, y + 0.13) - 0.2) - 0.085
     stem = np.maximum(np.abs(x - 0.21) - 0.085, np.abs(y - 0.025) - 0.4)
     return _inside(np.minimum(ring, stem))
 
 
 def _plume(x: Field, y: Field) -> Field:
-    """A small disc near the ground."""
+    """Return a small disc near the ground."""
     return _inside(np.hypot(x, y + 0.28) - 0.14)
 
 
 def _none(x: Field, _y: Field) -> Field:
-    """No smoke at all."""
+    """Return no smoke."""
     return np.zeros_like(x)
 
 
@@ -58,14 +58,14 @@ PATTERNS: dict[str, Callable[[Field, Field], Field]] = {
 }
 
 
-def pattern(name: str | Path, rows: int, columns: int) -> Field:
-    """Densities (rows x columns,), row by row from below: a pattern by name, or an image by its path.
+def make_pattern(name: str | Path, rows: int, columns: int) -> Field:
+    """Return the densities (rows x columns,) of a pattern by name, or of an image by its path, row by row from below.
 
     Patterns are laid out in a square of side 1 around the middle of the domain, whose longer side is 1 long.
     """
     known = PATTERNS.get(str(name))
     if known is None:
-        return _of_image(Path(name), rows, columns)
+        return _read_image(Path(name), rows, columns)
     cell = 1.0 / max(rows, columns)
     y, x = np.meshgrid(
         (np.arange(rows) + 0.5 - 0.5 * rows) * cell, (np.arange(columns) + 0.5 - 0.5 * columns) * cell, indexing="ij"
@@ -73,7 +73,7 @@ def pattern(name: str | Path, rows: int, columns: int) -> Field:
     return known(x, y).reshape(-1)
 
 
-def _of_image(path: Path, rows: int, columns: int) -> Field:
+def _read_image(path: Path, rows: int, columns: int) -> Field:
     from PIL import Image
 
     try:

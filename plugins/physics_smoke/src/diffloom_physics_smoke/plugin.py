@@ -1,4 +1,4 @@
-"""What diffloom-physics-smoke offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-physics-smoke, as import paths, so that torch and numba are imported on first use."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,5 +7,5 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_models(register: Register) -> None:
-    """Offer the model "smoke"."""
+    """Register the model "smoke"."""
     register("smoke", "diffloom_physics_smoke.model:SmokeModel", summary="Smoke in an incompressible flow, in 2D")

@@ -1,4 +1,4 @@
-"""The program of smoke, and arguments of its pipelines, noted instead of run."""
+"""Program of smoke, with sample arguments of its pipelines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .step_kernels import step_backward, step_forward
 
 
 def samples(dtype: Any) -> RecordedCalls:
-    """Arguments of every pipeline, as for a grid of two by three cells, in float32 or float64."""
+    """Return the arguments of every pipeline for a grid of two by three cells, in float32 or float64."""
     from .flow import Flow
 
     kind = torch.float64 if np.dtype(dtype) == np.float64 else torch.float32

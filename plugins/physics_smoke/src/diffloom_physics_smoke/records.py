@@ -1,4 +1,4 @@
-"""What the kernels of smoke are given."""
+"""Records that pipelines pass to the kernels of smoke."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class FlowGrid(NamedTuple):
-    """rows and columns of cells; walls: 1 where walls close the domain, 0 where it is periodic."""
+    """Numbers of rows and columns of cells; walls: 1 where walls close the domain, 0 where it is periodic."""
 
     rows: Any
     columns: Any
@@ -14,9 +14,9 @@ class FlowGrid(NamedTuple):
 
 
 class PressureBasis(NamedTuple):
-    """Eigenvectors of the Laplacian along each axis, as rows and as columns, and what divides a coefficient.
+    """Eigenvectors of the Laplacian along each axis, as rows and as columns, and the inverse eigenvalues.
 
-    along_x: (columns, columns), along_y: (rows, rows); the transposed ones beside them. inverse: (rows, columns).
+    along_x: (columns, columns), along_y: (rows, rows); _t: transposed. inverse: (rows, columns).
     """
 
     along_x: Any
@@ -27,8 +27,11 @@ class PressureBasis(NamedTuple):
 
 
 class FlowScratch(NamedTuple):
-    """Arrays of a step. pressure, product: (rows, columns). pushed, carried: velocities (rows, columns, 2). ways:
-    (rows, columns, 3, 2) cotangents of the velocities at the two faces and the centre of each cell."""
+    """Work arrays of a step.
+
+    pressure, product: (rows, columns). pushed, carried: velocities (rows, columns, 2). ways: (rows, columns, 3, 2)
+    cotangents of the velocities at the two faces and the centre of each cell.
+    """
 
     pressure: Any
     product: Any

@@ -25,8 +25,8 @@ from diffloom_mechanics import Mechanics, Term, external_force, freeze_array, ge
 from diffloom_mechanics.contact import ground, make_contact_specs, resolve_contact_law
 
 
-def ball_mesh() -> tuple[Tensor, Tensor]:
-    """A unit ball of 42 vertices and 80 outward faces: an icosahedron, each face split in four."""
+def make_ball_mesh() -> tuple[Tensor, Tensor]:
+    """Return a unit ball of 42 vertices and 80 outward faces: an icosahedron, each face split in four."""
     g = (1.0 + 5.0**0.5) / 2.0
     corners = [(-1, g, 0), (1, g, 0), (-1, -g, 0), (1, -g, 0), (0, -1, g), (0, 1, g), (0, -1, -g), (0, 1, -g),
                (g, 0, -1), (g, 0, 1), (-g, 0, -1), (-g, 0, 1)]  # fmt: skip
@@ -51,9 +51,9 @@ def ball_mesh() -> tuple[Tensor, Tensor]:
     return torch.from_numpy(unit), torch.tensor(split, dtype=torch.int64)
 
 
-def balls(centres: Tensor, radius: float) -> tuple[Tensor, Tensor]:
-    """Vertices (frames, n * 42, 3) and faces (n * 80, 3) of balls around centres (frames, n, 3)."""
-    unit, faces = ball_mesh()
+def make_balls(centres: Tensor, radius: float) -> tuple[Tensor, Tensor]:
+    """Return vertices (frames, n * 42, 3) and faces (n * 80, 3) of balls around centres (frames, n, 3)."""
+    unit, faces = make_ball_mesh()
     frames, count, _ = centres.shape
     vertices = centres[:, :, None, :] + radius * unit.to(centres.dtype)
     offsets = torch.arange(count)[:, None, None] * len(unit)
@@ -61,11 +61,15 @@ def balls(centres: Tensor, radius: float) -> tuple[Tensor, Tensor]:
 
 
 class SpringsModel(Model):
-    """Point masses and springs.
+    """Point masses joined by damped springs.
 
-    positions: (n, 3) places at the start [m]. springs: pairs of particles. fixed: particles held in place.
-    on_ground: whether there is a contact plane. radius: of the balls that particles are drawn as [m]. contact: the
-    contact law.
+    Args:
+        positions: Initial places (n, 3) [m].
+        springs: Pairs of particles.
+        fixed: Particles that are held in place.
+        on_ground: True for a contact plane.
+        radius: Radius [m] of the balls as which particles are drawn.
+        contact: Contact law, its name, or a table.
     """
 
     example_settings = ExampleSettings(
@@ -96,11 +100,12 @@ class SpringsModel(Model):
         self._pairs = freeze_array(np.asarray(springs, dtype=np.int32).reshape(-1, 2))
         self._check_pairs(len(self._start))
         self._fixed = np.zeros(len(self._start), dtype=bool)
-        self._fixed[self._checked_fixed(fixed)] = True
+        self._fixed[self._check_fixed(fixed)] = True
         self._on_ground, self._radius = on_ground, radius
         self.contact = resolve_contact_law(contact)
 
     def _check_pairs(self, count: int) -> None:
+        """Raise InputError unless every spring joins two different particles."""
         for number, (a, b) in enumerate(self._pairs):
             if not (0 <= a < count and 0 <= b < count) or a == b:
                 raise InputError(
@@ -108,7 +113,8 @@ class SpringsModel(Model):
                     f"expected two different ones of 0 to {count - 1}"
                 )
 
-    def _checked_fixed(self, fixed: Sequence[int]) -> list[int]:
+    def _check_fixed(self, fixed: Sequence[int]) -> list[int]:
+        """Return the held particles; raise InputError unless they exist."""
         for particle in fixed:
             if not 0 <= particle < len(self._start):
                 raise InputError(f"fixed: got particle {particle}; expected 0 to {len(self._start) - 1}")
@@ -116,7 +122,20 @@ class SpringsModel(Model):
 
     @classmethod
     def chain(cls, count: int = 10, length: float = 1.0, height: float = 1.0, **options: object) -> SpringsModel:
-        """``count`` particles in a row of ``length`` [m] at ``height`` [m], each joined to the next."""
+        """Return particles in a row along x, each joined to the next.
+
+        Args:
+            count: Number of particles.
+            length: Length of the row [m].
+            height: Height of the row [m].
+            options: Further arguments of SpringsModel.
+
+        Returns:
+            The model.
+
+        Example:
+            ``chain = get_model("springs").chain(count=10, fixed=[0])``
+        """
         x = np.linspace(0.0, length, count)
         places = np.stack([x, np.full(count, height), np.zeros(count)], axis=1)
         pairs = [(i, i + 1) for i in range(count - 1)]
@@ -124,7 +143,7 @@ class SpringsModel(Model):
 
     @classmethod
     def example(cls) -> SpringsModel:
-        """A small net that falls and meets the ground at once."""
+        """Return a small net that falls and meets the ground at once."""
         places = [[0.3 * i, 0.02 + 0.3 * j, 0.05 * i * j] for j in range(3) for i in range(3)]
         pairs = [(3 * j + i, 3 * j + i + 1) for j in range(3) for i in range(2)]
         pairs += [(3 * j + i, 3 * j + i + 3) for j in range(2) for i in range(3)]
@@ -172,4 +191,4 @@ class SpringsModel(Model):
         return Mechanics(law, tuple(terms))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        return Surface(*balls(trajectory.q, self._radius))
+        return Surface(*make_balls(trajectory.q, self._radius))

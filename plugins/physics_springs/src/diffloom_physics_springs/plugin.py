@@ -1,4 +1,4 @@
-"""What diffloom-physics-springs offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-physics-springs, as import paths, so that torch and numba are imported on first use."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,5 +7,5 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_models(register: Register) -> None:
-    """Offer the model "springs"."""
+    """Register the model "springs"."""
     register("springs", "diffloom_physics_springs.model:SpringsModel", summary="Particles joined by damped springs")

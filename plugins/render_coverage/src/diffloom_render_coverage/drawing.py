@@ -132,7 +132,17 @@ class Drawing:
         workers = plan.workers(self.items)
         tally = plan.layout.arena.ints(workers, 2, fill=0)
         plan.run(
-            "draw", workers, self.items, wants, plan.setup, self.scene, shading, images, plan.pieces(workers), tally
+            "draw",
+            self.pixels,
+            workers,
+            self.items,
+            wants,
+            plan.setup,
+            self.scene,
+            shading,
+            images,
+            plan.pieces(workers),
+            tally,
         )
 
     @property
@@ -178,7 +188,7 @@ def prepare(plan: Plan, points: Tensor, camera: tuple[Tensor, ...]) -> Drawing:
     if not layout.cut and bool(source.screen[:, 2].min() < layout.near):
         raise BehindNearError
     lists, active, cells = layout.lists(bins)
-    limit = Limit(arena.floats(*layout.padded, fill=-1.0), arena.ints(int(lists.triangle.shape[0])))
+    limit = Limit(arena.floats(*layout.padded, fill=0.0), arena.ints(int(lists.triangle.shape[0])))
     scene = Scene(source, triangles, lists, limit)
     plan.run("arrange", plan.setup, bins.counts, scene)
     return Drawing(plan, scene, bins.first_cell, active, cells)

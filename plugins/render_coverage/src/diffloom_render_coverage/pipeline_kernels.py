@@ -9,10 +9,12 @@ from typing import Any
 
 from diffloom_kernels import Program, device, launch, launch_runs
 from diffloom_raster.kernels import (
+    TILE,
     count_cells,
     count_tiles,
     fill_tiles,
     gather_point,
+    interleave_count,
     project_cameras_adjoint,
     project_points,
     project_points_adjoint,
@@ -20,7 +22,7 @@ from diffloom_raster.kernels import (
 )
 
 from .mixed_kernels import draw_mixed, draw_mixed_adjoint, texture_adjoint
-from .run_kernels import find_index
+from .run_kernels import cover, find_index, shade, shade_adjoint
 from .triangle_kernels import set_up_triangle, sort_tile
 
 
@@ -70,8 +72,10 @@ def arrange(setup, count, scene):
     launch(count.shape[0], sort_tile, scene.lists, scene.triangles.outline, scene.limit)
 
 
-def draw(workers, items, wants, setup, scene, shading, images, pieces, tally):
+def draw(pixels, workers, items, wants, setup, scene, shading, images, pieces, tally):
     """Colours, coverage and depths, after the lists were sorted."""
+    launch_runs(pixels, cover, setup, scene, images.planes)
+    launch_runs(pixels * wants.inner, shade, wants, setup, scene, shading, images)
     launch(workers, draw_mixed, workers, items, wants, setup, scene, shading, images, pieces, tally)
 
 
@@ -87,10 +91,12 @@ def to_points(part, setup, triangles, slots, adj_points):
     launch(adj_points.shape[0], gather_point, setup.frames.mesh, slots.corners, slots.adj_corners, adj_points)
 
 
-def draw_adjoint(workers, items, wants, setup, scene, shading, adj_images, pieces, slots, adjoint):
+def draw_adjoint(workers, items, wants, setup, scene, shading, images, adj_images, pieces, slots, adjoint):
     """From the cotangents of the images to those of the points; the slots are kept for the rest."""
     lists, source = scene.lists, scene.source
     launch(lists.triangle.shape[0], record_entry, lists, scene.triangles.box, setup.frames.grid, slots.cells)
+    launch_runs(wants.inner * interleave_count(lists.triangle.shape[0]) * TILE, shade_adjoint, wants, setup, scene,
+                shading, images, adj_images, slots.sums)
     launch(workers, draw_mixed_adjoint, workers, items, wants, setup, scene, shading, adj_images, pieces, slots.sums)
     to_points(0, setup, scene.triangles, slots, adjoint.screen)
     project_points_adjoint(setup.frames.viewport, source.cameras, source.points, adjoint.screen, adjoint.world,

@@ -122,10 +122,12 @@ class Shading(NamedTuple):
 
 
 class Wants(NamedTuple):
-    """colour, deep: whether colours and depths are made. table: whether lights have cotangents."""
+    """colour, deep: whether colours and depths are made; inner: whether one of them is. table: whether lights have
+    cotangents."""
 
     colour: int
     deep: int
+    inner: int
     table: int
 
 

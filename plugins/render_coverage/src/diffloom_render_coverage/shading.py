@@ -31,6 +31,10 @@ class Style(NamedTuple):
         """Whether lights matter."""
         return self.scene.shading > 0 and self.colour
 
+    def wants(self, table: bool) -> Wants:
+        """The outputs as kernels take them."""
+        return Wants(int(self.colour), int(self.deep), int(self.colour or self.deep), int(table))
+
 
 class Draw(torch.autograd.Function):
     """(plan, style, *SceneTensors) -> planes (frames, 4, height, width) of rgb and alpha, depth (frames, height,
@@ -41,17 +45,19 @@ class Draw(torch.autograd.Function):
         given = SceneTensors(*tensors)
         drawing = prepare(plan, given.points, given.camera)
         shading, images = _shading(style, drawing, given), _background_images(plan, style)
-        drawing.draw(Wants(int(style.colour), int(style.deep), 0), shading, images)
-        ctx.drawing, ctx.style, ctx.shading = drawing, style, shading
+        drawing.draw(style.wants(False), shading, images)
+        ctx.drawing, ctx.style, ctx.shading, ctx.images = drawing, style, shading, images
+        planes, depth = plan.layout.crop(images.planes), plan.layout.crop(images.depth)
         # saved only so that nobody changes them meanwhile: the arrays share their memory
-        ctx.save_for_backward(*tensors)
-        return plan.layout.crop(images.planes), plan.layout.crop(images.depth)
+        ctx.save_for_backward(*tensors, planes, depth)
+        return planes, depth
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, adj_planes: Tensor, adj_depth: Tensor) -> tuple[Any, ...]:
+        *tensors, _, _ = ctx.saved_tensors
         needed = SceneTensors(*ctx.needs_input_grad[2:])
-        found = _Adjoint(ctx, SceneTensors(*ctx.saved_tensors)).cotangents(needed, adj_planes, adj_depth)
+        found = _Adjoint(ctx, SceneTensors(*tensors)).cotangents(needed, adj_planes, adj_depth)
         return None, None, *(found.get(name) if wanted else None for name, wanted in needed._asdict().items())
 
 
@@ -82,6 +88,7 @@ class _Adjoint:
         self.drawing: Drawing = ctx.drawing
         self.style: Style = ctx.style
         self.shading: Shading = ctx.shading
+        self.images: Images = ctx.images
         self.plan: Plan = ctx.drawing.plan
         self.given = given
         self.slots = self.drawing.slots(4 if self.style.lit else 2)
@@ -92,13 +99,13 @@ class _Adjoint:
         tabled = style.lit and any((*needed.lighting, needed.eye))
         entries = drawing.entries * plan.layout.stripes if tabled else 1
         table = arena.floats(entries, count_light_columns(self.shading.lighting.lights), fill=0.0)
-        wants = Wants(int(style.colour), int(style.deep), int(tabled))
+        wants = style.wants(tabled)
         depths = plan.layout.pad_image(adj_depth) if style.deep else arena.floats(1, 1, 1)
         adj_images = ImagesAdjoint(plan.layout.pad_image(adj_planes), depths, table)
         adjoint, workers = drawing.adjoint(), plan.workers(drawing.items)
         plan.run(
-            "draw_adjoint", workers, drawing.items, wants, plan.setup, drawing.scene, self.shading, adj_images,
-            plan.pieces(workers), self.slots, adjoint,
+            "draw_adjoint", workers, drawing.items, wants, plan.setup, drawing.scene, self.shading, self.images,
+            adj_images, plan.pieces(workers), self.slots, adjoint,
         )  # fmt: skip
         found: dict[str, Any] = {}
         if any(needed.camera):

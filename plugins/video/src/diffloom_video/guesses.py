@@ -236,7 +236,7 @@ def find_first_bounce(t: Row, row: Row) -> int:
 
 Guess = dict[str, float] | dict[str, float | list[float]]
 GUESSES: Mapping[str, Callable[..., Guess]] = {
-    "find_bounces": guess_bounces, "pendulum": guess_pendulum, "throw": guess_throw,
+    "bounces": guess_bounces, "pendulum": guess_pendulum, "throw": guess_throw,
 }  # fmt: skip
 
 

@@ -1,13 +1,13 @@
-"""The points of body a against the shape of body b: what the contact does to one of the two, and the transpose.
+"""Contact of the points of body a with the shape of body b: the action on one of the two, and the transpose.
 
-Everything is seen from b: the point p of a lies at M p + t in b's axes, with M = B^T A and t = B^T (x_a - x_b), where
-A and B turn the two bodies' axes into the world's. ``own`` says that the body asking is a, whose points these are, and
-not b: each body of a pair computes the contact for itself, so that nobody writes where another reads. What is used in a
-contact only is loaded there: few values then live through the search.
+Everything is expressed in the frame of b: the point p of a lies at M p + t in b's axes, with M = B^T A and t = B^T (x_a
+- x_b), where A and B turn the axes of the two bodies into the world's. ``own`` is True for a, whose points these are,
+and False for b: each body of a pair computes the contact for itself, so that two threads never write to one row. Values
+that only a contact needs are loaded there, so that few registers are live during the search.
 
 The two may be in different node sets: ``side_a`` is the tuple (q, u, k_n, k_t) of a's set, with the rows that the laws
 read, ``side_b`` that of b's. ``points`` is (reach, roundness, cluster_starts, cluster_centre, cluster_radius,
-point_starts, points) of a's set; ``shapes`` that of body_shape_kernels and ``bounds`` (low, high), both of b's set.
+point_starts, points) of a's set; ``shapes`` that of shape_kernels and ``bounds`` (low, high), both of b's set.
 """
 
 import functools
@@ -35,7 +35,7 @@ from diffloom_mechanics.contact.shape_kernels import may_touch, shape_distance, 
 
 @device
 def is_near_box(p, margin, low, high, b):
-    """Whether p is within ``margin`` of the box around shape b, per axis."""
+    """Return True if p is within ``margin`` of the box around shape b, per axis."""
     return (
         p[0] > low[b, 0] - margin and p[0] < high[b, 0] + margin
         and p[1] > low[b, 1] - margin and p[1] < high[b, 1] + margin
@@ -45,7 +45,7 @@ def is_near_box(p, margin, low, high, b):
 
 @device
 def frames(a, b, q_a, q_b):
-    """B, M = B^T A and t = B^T (x_a - x_b)."""
+    """Return B, M = B^T A and t = B^T (x_a - x_b)."""
     xa, ra = ld7(q_a, a)
     xb, rb = ld7(q_b, b)
     B = quat_matrix(rb)
@@ -54,7 +54,7 @@ def frames(a, b, q_a, q_b):
 
 @device
 def contact_at(a, b, side_a, side_b, p, n, rho):
-    """Where the rounded point p of a touches, from both centres, and how fast it slips there."""
+    """Return the arms from both centres to the contact of the rounded point p of a, and the slip velocity there."""
     xa, ra = ld7(side_a[0], a)
     va, wa = ld6(side_a[1], a)
     vb, wb = ld6(side_b[1], b)
@@ -65,7 +65,7 @@ def contact_at(a, b, side_a, side_b, p, n, rho):
 
 @device
 def body_cotangents(i, q, a_x, a_R, a_v, a_w):
-    """Cotangents of q and u of body i for those of its centre, axes, velocity and angular velocity."""
+    """Return the cotangents of q and u of body i for those of its centre, axes, velocity and angular velocity."""
     a_r = quat_matrix_adjoint((q[i, 3], q[i, 4], q[i, 5], q[i, 6]), a_R)
     return (
         (a_x[0], a_x[1], a_x[2], a_r[0], a_r[1], a_r[2], a_r[3]), (a_v[0], a_v[1], a_v[2], a_w[0], a_w[1], a_w[2]),
@@ -74,21 +74,24 @@ def body_cotangents(i, q, a_x, a_R, a_v, a_w):
 
 @functools.cache
 def body_pair_contact(normal_law, friction_law):
-    """points_in_shape and its adjoint, and pair_force and its adjoint for bodies of one set, under a NormalFunctions
-    and a FrictionFunctions (see contact.law)."""
+    """Return points_in_shape, pair_force and their adjoints under a NormalFunctions and a FrictionFunctions.
+
+    Order: points_in_shape, points_in_shape_adjoint, pair_force, pair_force_adjoint. The last two are for bodies of one
+    set.
+    """
     force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
     friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
 
     @device
     def pair_parameters(a, b, side_a, side_b):
-        """The parameters of the contact between a and b."""
+        """Return the parameters of the contact between a and b."""
         kn = normal_pair(load(side_a[2], a), load(side_b[2], b))
         return kn, friction_pair(load_friction(side_a[3], a), load_friction(side_b[3], b))
 
     @device
     def add_parameters(a, b, own, side_a, side_b, adj_parameters, adj_kn, adj_kt):
-        """Add to the cotangents of the contact parameters of the body asking, for those of the pair's."""
+        """Add the cotangents of the pair's contact parameters to those of one body."""
         adj_k_n, adj_k_t = adj_parameters
         kn_a = load(side_a[2], a)
         kn_b = load(side_b[2], b)
@@ -103,7 +106,7 @@ def body_pair_contact(normal_law, friction_law):
 
     @device
     def points_in_shape(a, b, own, clock, side_a, side_b, points, shapes, bounds, force, torque):
-        """Add the force and the torque on the body asking, where f acts on a and -f on b."""
+        """Add the force and torque on one body, where f acts on a and -f on b."""
         reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
         B, M, t = frames(a, b, side_a[0], side_b[0])
         rho = roundness[a]
@@ -131,8 +134,11 @@ def body_pair_contact(normal_law, friction_law):
     def points_in_shape_adjoint(
         a, b, own, clock, side_a, side_b, points, shapes, bounds, adj_a, adj_b, adj_parameters, a_x, a_v, a_w, a_R
     ):
-        """Add the cotangents of the state of the body asking: of its centre, velocity, spin and axes; and those of its
-        contact parameters to ``adj_parameters``. adj_a, adj_b: cotangents of the forces on both sets."""
+        """Add the cotangents of one body's centre, velocity, angular velocity and axes, and those of its contact
+        parameters.
+
+        adj_a, adj_b: cotangents of the forces on both sets. adj_parameters: those of the contact parameters.
+        """
         reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places = points
         B, M, t = frames(a, b, side_a[0], side_b[0])
         rho = roundness[a]

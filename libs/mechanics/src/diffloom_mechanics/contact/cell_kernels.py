@@ -1,8 +1,8 @@
-"""Points and triangles sorted into the cells of a grid, anew in each step, by one thread and so in one order.
+"""Points and triangles sorted into the cells of a grid in each step, by one thread and therefore in one order.
 
-A cell is as wide as the largest ball around a triangle, the thickness of contact included, is across; whatever may
-touch a ball's centre then lies in at most two cells along each axis. Cells are kept in buckets by a hash of their
-coordinates; entries remember their cell, so two cells that share a bucket are never confused.
+A cell is as wide as the diameter of the largest ball around a triangle, the thickness of contact included; everything
+that may touch a ball's centre then lies in at most two cells along each axis. Cells are kept in buckets by a hash of
+their coordinates; entries remember their cell, so two cells that share a bucket are never confused.
 
 Workspace, for n vertices and m triangles: balls (m + 1, 3), centres of the triangles and, in the last row, the reach of
 a contact, that is the largest radius plus the thickness; cells (n + m, 3), starts (2, buckets + 2) and order (n + m),
@@ -14,25 +14,27 @@ from diffloom_kernels import add3, constant, device, dot3, floor, ld3, maximum, 
 
 @device
 def bucket(cell, buckets):
-    """Bucket of a cell; ``buckets`` is a power of two."""
+    """Return the bucket of a cell; ``buckets`` is a power of two."""
     return ((cell[0] * 73856093) ^ (cell[1] * 19349663) ^ (cell[2] * 83492791)) & (buckets - 1)
 
 
 @device
 def cell_of(value, inverse):
-    """Number of the cell along one axis; ``inverse`` of its width."""
+    """Return the number of the cell along one axis; ``inverse``: 1 / width of a cell."""
     return int(floor(value * inverse))
 
 
 @device
 def in_cell(cells, j, cell):
-    """Whether entry j lies in this cell."""
+    """Return True if entry j lies in this cell."""
     return cells[j, 0] == cell[0] and cells[j, 1] == cell[1] and cells[j, 2] == cell[2]
 
 
 @device
 def cells_around(p, reach):
-    """The cells that hold whatever is closer to p than ``reach``: the lowest, and how many along each axis."""
+    """Return the cells that hold everything closer to p than ``reach``: the lowest, and their number along each
+    axis.
+    """
     inverse = constant(reach, 0.5) / reach
     x = cell_of(p[0] - reach, inverse)
     y = cell_of(p[1] - reach, inverse)
@@ -45,13 +47,13 @@ def cells_around(p, reach):
 
 @device
 def cell_count(around):
-    """How many cells these are."""
+    """Return the number of these cells."""
     return around[1][0] * around[1][1] * around[1][2]
 
 
 @device
 def next_cell(around, cell):
-    """The one after ``cell``, row by row; the first is the lowest."""
+    """Return the cell after ``cell``, row by row; the first is the lowest."""
     lowest, counts = around
     x, y, z = cell
     z += 1
@@ -66,7 +68,7 @@ def next_cell(around, cell):
 
 @device
 def store_face_centres(x, faces, balls):
-    """Write the centres of all triangles; return the largest distance of a corner from its centre."""
+    """Store the centres of all triangles; return the largest distance of a corner from its centre."""
     R = x.dtype.type
     largest = R(0)
     for f in range(faces.shape[0]):
@@ -84,7 +86,7 @@ def store_face_centres(x, faces, balls):
 
 @device
 def sort_into_cells(points, count, inverse, cells, starts, order, kind, first):
-    """Counting sort by bucket: bucket b holds order[first + starts[kind, b]] up to that of b + 1, by number."""
+    """Sort by bucket, counting: bucket b holds order[first + starts[kind, b]] up to that of b + 1, by number."""
     buckets = starts.shape[1] - 2
     for b in range(buckets + 2):
         starts[kind, b] = 0

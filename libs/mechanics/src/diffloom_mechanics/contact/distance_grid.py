@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from diffloom_geometry import Faces, Points
 
 MOST_NODES = 400_000
-"""A grid with more nodes than this is made coarser."""
+"""Most nodes of a grid; it is made coarser until it has no more."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class DistanceGrid:
 
 
 def distance_grid(vertices: Points, faces: Faces, cells: int, margin: float) -> DistanceGrid:
-    """The grid of a mesh.
+    """Return the distance grid of a mesh.
 
-    cells: along the longest side of its bounding box. margin: how far outside the mesh [m] distances are needed; three
-    more cells are added for the spline that reads the grid.
+    cells: number of cells along the longest side of its bounding box. margin: distance outside the mesh [m] up to which
+    values are needed; three more cells are added for the spline that reads the grid.
     """
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     cell = float((high - low).max()) / cells
@@ -64,10 +64,10 @@ def fill_distances(
 
 
 def feature_normals(vertices: Points, faces: Faces) -> NDArray[np.float64]:
-    """(F, 7, 3) directions that tell inside from outside at a triangle's face, its corners and its edges.
+    """Return the normals (F, 7, 3) that tell inside from outside at a triangle's face, its corners and its edges.
 
-    At an edge the sum of its two faces' normals, at a corner the sum of its faces' normals weighted by their angles
-    there: with these the sign of the nearest point is always right for a closed mesh.
+    At an edge it is the sum of the normals of its two faces, at a corner the sum of its faces' normals weighted by
+    their angles there. The sign at the nearest point is then right for every closed mesh (Baerentzen and Aanaes 2005).
     """
     corners = vertices[faces]
     n = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

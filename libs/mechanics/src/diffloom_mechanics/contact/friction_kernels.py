@@ -1,32 +1,32 @@
 """Friction laws of contact: the slope s in the force -s v_t on the tangential velocity v_t, and the adjoints.
 
-``k`` holds the law's parameters, the friction stiffness k_f first. Every law comes as four device functions:
+``k`` holds the law's parameters, the friction stiffness k_f first. Every law has four device functions:
 
     slope(fn, speed, k) -> s                                   for the normal force fn and speed = |v_t|, finite at 0
     adjoint(fn, speed, k, adj_s) -> adj_fn, t, adj_k           with t = adj_speed / speed, which is 0 while it sticks
     pair(k, m), pair_adjoint(k, m, adj)                        as for normal laws
 
-Smooth Coulomb friction rounds the corner between sticking and sliding.
-With a = k_f |v_t|, L = mu f_n and w the smaller of both over the larger, the smoothing b and q = w^(1/b):
+Smooth Coulomb friction rounds the corner between sticking and sliding. With a = k_f |v_t|, L = mu f_n and w the smaller
+of both over the larger, the smoothing b and q = w^(1/b):
 
     s = min(k_f, L / |v_t|) (1 + q)^(-b),  and with p = q / (1 + q), x = 1 - p while it sticks and p while it slides,
     d ln s = x d ln k_f + (1 - x) (d ln L - d ln |v_t|) + (p ln w / b - ln(1 + q)) db
 
-Anisotropic friction differs along the axes of the world: sliding velocities are stretched before the law sees them.
-With the factors r = (r_x, r_y, r_z), the last three of the law's parameters, and the tangential velocity v_t:
+Anisotropic friction differs along the world axes: sliding velocities are stretched before the law is evaluated. With
+the factors r = (r_x, r_y, r_z), the last three of the law's parameters, and the tangential velocity v_t:
 
     w = r v_t (by component),  y = s(f_n, |w|) r w,  f = f_n n - (y - n (n.y))
 
 so that friction along an axis of the plane is r times as large, and never does work on the body.
 
-Torsional and rolling friction hold back a touching point of a body.
-A contact is a small patch. Where the body turns about the normal, or rolls, points of the patch at the radius l move at
-the speed l |w|, and the friction law holds them back as it does a sliding point: with w_n = n.w and w_t = w - n w_n
+Torsional and rolling friction hold back a touching point of a body, because a contact is a small patch. Where the body
+turns about the normal, or rolls, points of the patch at the radius l move at the speed l |w|, and the friction law
+holds them back as it does a sliding point: with w_n = n.w and w_t = w - n w_n
 
     torque = -l_n^2 s(f_n, l_n |w_n|) w_n n - l_t^2 s(f_n, l_t |w_t|) w_t,
 
 at most mu f_n l_n about the normal and mu f_n l_t against rolling. l_n and l_t follow the law's own parameters in a row
-of ``k_t``. Without the option the torque is handed on as it came.
+of ``k_t``. Without the option the torque is returned unchanged.
 """
 
 import functools
@@ -44,7 +44,9 @@ def coulomb_slope(fn, speed, k):
 
 @device
 def coulomb_adjoint(fn, speed, k, adj_slope):
-    """Sticking: adj_k_f. Sliding, with l = adj_s / speed: adj_fn = mu l, t = -l s / speed, adj_mu = fn l."""
+    """Transpose of coulomb_slope. Sticking: adj_k_f. Sliding, l = adj_s / speed: adj_fn = mu l, t = -l s / speed,
+    adj_mu = fn l.
+    """
     zero = constant(fn, 0)
     one = constant(fn, 1)
     sticks = k[0] * speed <= k[1] * fn
@@ -62,7 +64,7 @@ def coulomb_pair(k, m):
 
 @device
 def coulomb_pair_adjoint(k, m, adj):
-    """Half of adj_mu each."""
+    """Transpose of coulomb_pair: half of adj_mu for each body."""
     return adj[0] * in_series_slope(k[0], m[0]), constant(k[1], 0.5) * adj[1]
 
 
@@ -83,7 +85,9 @@ def stribeck_slope(fn, speed, k):
 
 @device
 def stribeck_adjoint(fn, speed, k, adj_slope):
-    """As coulomb_adjoint with m in place of mu, and adj_m = fn l handed on to mu, mu_s, v_s and the speed."""
+    """Transpose of stribeck_slope: coulomb_adjoint with m in place of mu, and adj_m = fn l passed to mu, mu_s, v_s and
+    the speed.
+    """
     zero = constant(fn, 0)
     one = constant(fn, 1)
     two = constant(fn, 2)
@@ -105,14 +109,14 @@ def stribeck_adjoint(fn, speed, k, adj_slope):
 
 @device
 def stribeck_pair(k, m):
-    """k_f in series, and the means of the others."""
+    """k_f in series, and the means of the remaining parameters."""
     half = constant(k[1], 0.5)
     return in_series(k[0], m[0]), half * (k[1] + m[1]), half * (k[2] + m[2]), half * (k[3] + m[3])
 
 
 @device
 def stribeck_pair_adjoint(k, m, adj):
-    """Half of each mean's."""
+    """Transpose of stribeck_pair: half of each mean's."""
     half = constant(k[1], 0.5)
     return adj[0] * in_series_slope(k[0], m[0]), half * adj[1], half * adj[2], half * adj[3]
 
@@ -128,7 +132,7 @@ def corner(fn, speed, k):
     larger = where(sticks, limit, holds)
     w = where(sticks, holds, limit) / where(larger > zero, larger, one)
     b = maximum(k[2], constant(fn, 1e-6))
-    # Far from the corner q is nothing; the bounds keep logarithm and exponential finite.
+    # Far from the corner q vanishes; the bounds keep logarithm and exponential finite.
     q = exp(maximum(log(maximum(w, constant(fn, 1e-30))) / b, constant(fn, -80)))
     q = where(k[2] > zero, q, zero)
     inverse = one / where(speed > constant(fn, 1e-18), speed, one)
@@ -144,7 +148,7 @@ def smooth_slope(fn, speed, k):
 
 @device
 def smooth_adjoint(fn, speed, k, adj_slope):
-    """adj_k_f = s x / k_f adj_s, adj_L = s (1 - x) / L adj_s handed on to mu and fn, t = -s (1 - x) / speed^2 adj_s."""
+    """adj_k_f = s x / k_f adj_s, adj_L = s (1 - x) / L adj_s passed to mu and fn, t = -s (1 - x) / speed^2 adj_s."""
     zero = constant(fn, 0)
     one = constant(fn, 1)
     sticks, inverse, w, q, factor = corner(fn, speed, k)
@@ -206,7 +210,7 @@ def anisotropic_pair_adjoint(k, m, adj):
 
 
 def anisotropic_contact(normal, friction):
-    """Force and adjoint as in kernels.contact, with stretched sliding velocities."""
+    """Return force and adjoint as in point_contact, with stretched sliding velocities."""
     normal_force, normal_adjoint = normal.force, normal.adjoint
     friction_slope, friction_adjoint = friction.slope, friction.adjoint
 
@@ -221,8 +225,11 @@ def anisotropic_contact(normal, friction):
 
     @device
     def adjoint(clock, c, v, n, kn, kt, a):
-        """With b = r (a - n (n.a)): adj_s = -w.b, adj_w = t w - s b, adj_vt = r adj_w, adj_r = vt adj_w - s w b / r,
-        and n takes (n.y) a + (n.a) y beside what it takes in an isotropic contact."""
+        """Transpose of force, with b = r (a - n (n.a)).
+
+        adj_s = -w.b, adj_w = t w - s b, adj_vt = r adj_w, adj_r = vt adj_w - s w b / r, and adj_n has the further part
+        (n.y) a + (n.a) y.
+        """
         vn = dot3(n, v)
         fn = normal_force(clock, c, vn, kn)
         r = (kt[2], kt[3], kt[4])
@@ -260,8 +267,11 @@ def without_turning_adjoint(a, a_torque, f, w, n, kt, k_t, i, a_w, a_n, adj_k_t)
 
 @functools.cache
 def turning_friction(friction, add_friction):
-    """turning(torque, f, w, n, kt, k_t, i) -> torque with friction for the contact force f, angular velocity w and
-    normal n; its adjoint takes the cotangent ``a`` of f and returns it, a_w and a_n with what is added to them."""
+    """Return turning and its adjoint.
+
+    turning(torque, f, w, n, kt, k_t, i) -> torque with friction for the contact force f, angular velocity w and normal
+    n. Its adjoint takes the cotangent ``a`` of f and returns a, a_w and a_n with their further parts.
+    """
     if not friction.turning:
         return without_turning, without_turning_adjoint
     slope, slope_adjoint, first = friction.slope, friction.adjoint, friction.width
@@ -278,8 +288,10 @@ def turning_friction(friction, add_friction):
 
     @device
     def turning_adjoint(a, a_torque, f, w, n, kt, k_t, i, a_w, a_n, adj_k_t):
-        """For b = adj_torque and m = l^2 s: adj_s = -l^2 w.b, adj_w = -m b + l^2 t w and
-        adj_l = -2 l s w.b + l t |w|^2, where t = adj_speed / speed of the law."""
+        """Transpose of turning, with b = adj_torque, m = l^2 s and t = adj_speed / speed of the law.
+
+        adj_s = -l^2 w.b, adj_w = -m b + l^2 t w and adj_l = -2 l s w.b + l t |w|^2.
+        """
         fn = dot3(n, f)
         l_n, l_t = k_t[i, first], k_t[i, first + 1]
         wn = dot3(n, w)

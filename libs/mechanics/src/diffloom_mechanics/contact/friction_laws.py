@@ -1,4 +1,4 @@
-"""Friction laws of the core: Coulomb's cone, the same with a round corner, Stribeck's, one that knows directions."""
+"""Friction laws: Coulomb's, Coulomb's with a round corner, Stribeck's, and an anisotropic one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _POSITIVE = (0.0, None)
 
 
 def _stiffness() -> ParamSpec:
+    """Return the spec of the friction stiffness."""
     doc = "friction per sliding speed before it slips (k_f)"
     return ParamSpec("friction_stiffness", 10.0, "N s/m", doc, bounds=_POSITIVE)
 
 
 def _radii(turning: bool) -> tuple[ParamSpec, ...]:
-    """Of the patch that a touching point of a body stands for, where torsional and rolling friction are asked for."""
+    """Return the specs of the contact patch of a body's point, if torsional and rolling friction are asked for."""
     if not turning:
         return ()
     torsional = "radius of the patch that holds back turning about the normal: a torque of at most mu f_n times it"
@@ -33,9 +34,10 @@ def _radii(turning: bool) -> tuple[ParamSpec, ...]:
 @final
 @dataclass(frozen=True)
 class Coulomb(FrictionLaw):
-    """min(mu f_n, k_f |v_t|) against the sliding velocity v_t: a relaxed cone, the same in all directions.
+    """Coulomb friction min(mu f_n, k_f |v_t|) against the sliding velocity v_t: a relaxed cone, isotropic.
 
-    turning: whether rigid bodies on the ground feel torsional and rolling friction too; off, it costs nothing.
+    Args:
+        turning: True if rigid bodies on the ground have torsional and rolling friction too.
     """
 
     turning: bool = False
@@ -56,11 +58,14 @@ class Coulomb(FrictionLaw):
 @final
 @dataclass(frozen=True)
 class SmoothCoulomb(FrictionLaw):
-    """Coulomb with a round corner between sticking and sliding: k_f |v_t| (1 + r^(1/b))^(-b), r = k_f |v_t| / (mu f_n).
+    """Coulomb friction with a round corner: k_f |v_t| (1 + r^(1/b))^(-b), r = k_f |v_t| / (mu f_n).
 
-    Under Coulomb a point that slides says nothing of k_f and one that sticks nothing of mu; here every point says
-    something of both, which is what a fit needs that starts on the wrong side. ``friction_smoothing`` b = 0 is
-    Coulomb's law itself; 0.5, the most, adds sticking and sliding in quadrature. turning: as for Coulomb.
+    Under Coulomb friction a sliding point has no gradient by k_f, and a sticking point none by mu. Here every point has
+    both, so that a fit can start on the wrong side. ``friction_smoothing`` b = 0 is Coulomb friction; 0.5, the largest
+    value, adds sticking and sliding in quadrature.
+
+    Args:
+        turning: True if rigid bodies on the ground have torsional and rolling friction too.
     """
 
     turning: bool = False
@@ -87,9 +92,11 @@ class SmoothCoulomb(FrictionLaw):
 @final
 @dataclass(frozen=True)
 class Stribeck(FrictionLaw):
-    """As Coulomb, with mu + (mu_s - mu) exp(-(|v_t| / v_s)^2) in place of mu: it takes more to start than to go on.
+    """Coulomb friction with mu + (mu_s - mu) exp(-(|v_t| / v_s)^2) in place of mu: starting takes more force than
+    sliding.
 
-    turning: as for Coulomb.
+    Args:
+        turning: True if rigid bodies on the ground have torsional and rolling friction too.
     """
 
     turning: bool = False
@@ -117,9 +124,10 @@ class Stribeck(FrictionLaw):
 @final
 @dataclass(frozen=True)
 class Anisotropic(FrictionLaw):
-    """As Coulomb, with friction_x, friction_y and friction_z times as much along the axes of the world.
+    """Coulomb friction, multiplied by friction_x, friction_y and friction_z along the world axes, as of wood or a belt.
 
-    Wood along its grain, a brushed belt. turning: as for Coulomb.
+    Args:
+        turning: True if rigid bodies on the ground have torsional and rolling friction too.
     """
 
     turning: bool = False
@@ -149,7 +157,7 @@ FRICTION_LAWS: dict[str, type[FrictionLaw]] = {
 
 
 def resolve_friction_law(given: object) -> FrictionLaw:
-    """The friction law of this name, or ``given`` itself where it is one.
+    """Return the friction law of a name or table, or ``given`` itself if it is one.
 
     A table names the law and its options: ``{"law": "stribeck", "turning": True}``.
     """

@@ -1,4 +1,4 @@
-"""Contact of particles with a plane, as a term that any model of particles may use."""
+"""Contact of particles with a plane, as a term for any model of particles."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ from diffloom_mechanics.terms import NodeTerm
 
 
 def make_contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[ParamSpec, ...]:
-    """The parameters of plane contact under a contact law, to be listed among a model's own.
+    """Return the parameters of plane contact, for the specs of a model.
 
-    contact: the law, by name or itself. values: defaults other than the law's own, by parameter, such as
-    ``contact_stiffness=1e3``.
+    Args:
+        contact: Contact law, its name, or a table.
+        values: Defaults that differ from those of the law, such as ``contact_stiffness=1e3``.
+
+    Returns:
+        The specs.
+
+    Raises:
+        InputError: The law has no parameter of a name in ``values``.
     """
     law = resolve_contact_law(contact)
     unknown = sorted(set(values) - set(law.names))
@@ -37,7 +44,17 @@ def make_contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[
 
 
 def normalise_normal(normal: Tensor) -> Tensor:
-    """``normal`` (3,) or (n, 3) scaled to length 1, differentiable."""
+    """Return normals scaled to length 1, differentiable.
+
+    Args:
+        normal: Normals (3,) or (n, 3) of any length but 0.
+
+    Returns:
+        Unit normals of the same shape.
+
+    Raises:
+        InputError: A normal has the length 0.
+    """
     length = torch.linalg.vector_norm(normal, dim=-1, keepdim=True)
     if bool((unwrap_values(length) == 0).any()):
         raise InputError("ground_normal: got a vector of length 0; expected a direction such as (0, 1, 0)")
@@ -45,7 +62,19 @@ def normalise_normal(normal: Tensor) -> Tensor:
 
 
 def pack_contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int) -> tuple[tuple[str, Tensor], ...]:
-    """What contact kernels read: the parameters of normal and friction law, (count, parameters) each."""
+    """Return the parameters of a contact law as rows for contact kernels.
+
+    Args:
+        law: The contact law.
+        params: Parameters by name, scalar or (count,).
+        count: Number of nodes.
+
+    Returns:
+        ("contact", (count, normal parameters)) and ("friction", (count, friction parameters)).
+
+    Raises:
+        InputError: A parameter is missing.
+    """
     values = law.resolve(params)
     missing = [name for name in law.names if values.get(name) is None]
     if missing:
@@ -57,7 +86,7 @@ def pack_contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int)
         return torch.stack([column(values[spec.name]) for spec in specs], dim=1)
 
     def column(value: Tensor) -> Tensor:
-        """One for all needs no memory of its own on the way, unless its gradient is to be summed in order."""
+        """Return one parameter as (count,). A scalar needs no memory, unless its gradient is to be summed in order."""
         return value.expand(count) if value.dim() == 0 and not needs_gradient(value) else broadcast(value, (count,))
 
     return (("contact", rows(law.normal_specs)), ("friction", rows(law.friction.specs)))
@@ -66,9 +95,19 @@ def pack_contact_rows(law: ContactLaw, params: Mapping[str, Tensor], count: int)
 def ground(
     params: Mapping[str, Tensor], count: int, name: str = "ground", *, contact: object = DEFAULT_LAW
 ) -> NodeTerm:
-    """Plane contact of ``count`` particles, with the parameters that ``make_contact_specs`` declares for the same law.
+    """Return the contact of particles with the plane n.x = ground_height.
 
-    Each parameter is one for all or one per particle. The ground is where n.x < ground_height.
+    Args:
+        params: Parameters that ``make_contact_specs`` declares for the law, scalar or one per particle.
+        count: Number of particles.
+        name: Name of the term.
+        contact: Contact law, its name, or a table.
+
+    Returns:
+        The force term.
+
+    Example:
+        ``Mechanics(nodes, (ground(params, count),))``
     """
     from diffloom_mechanics.contact.point_kernels import ground_contact
 

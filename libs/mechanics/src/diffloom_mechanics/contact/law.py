@@ -1,4 +1,4 @@
-"""Contact laws: what a model of contact is chosen from by name, and what a plugin brings to add one."""
+"""Contact laws: the interfaces of normal and friction laws, and the lookup by name."""
 
 from __future__ import annotations
 
@@ -9,15 +9,22 @@ from typing import Any, NamedTuple
 
 from diffloom.interfaces import InputError, ParamSpec
 
-#: The law of every model that is not told otherwise.
+#: Contact law of models for which none is given.
 DEFAULT_LAW = "hunt_crossley"
 _POSITIVE = (0.0, None)
 
 
 class NormalFunctions(NamedTuple):
-    """The device functions of a normal law over ``width`` parameters (1 to 4), as normal_kernels describes them.
+    """Device functions of a normal law, as normal_kernels describes them.
 
-    lanes: whether force and adjoint also take scenes side by side (see NodeTerm): ``where`` in place of ``if`` on data.
+    Args:
+        width: Number of parameters, 1 to 4.
+        force: ``force(clock, c, vn, k) -> fn``.
+        adjoint: ``adjoint(clock, c, vn, k, adj_fn) -> adj_c, adj_vn, adj_k``.
+        pair: ``pair(k, m)``: parameters of a contact between two bodies.
+        pair_adjoint: ``pair_adjoint(k, m, adj) -> adj_k``.
+        lanes: True if force and adjoint also serve scenes side by side (see NodeTerm): ``where`` in place of ``if`` on
+            data.
     """
 
     width: int
@@ -29,11 +36,17 @@ class NormalFunctions(NamedTuple):
 
 
 class FrictionFunctions(NamedTuple):
-    """The device functions of a friction law over ``width`` parameters (1 to 5), as friction_kernels describes them.
+    """Device functions of a friction law, as friction_kernels describes them.
 
-    anisotropic: whether the last three of these stretch the sliding velocity (anisotropic_kernels). turning: whether
-    two radii follow them, of torsional and of rolling friction of bodies (turning_kernels). lanes: as for normal laws,
-    of slope and adjoint.
+    Args:
+        width: Number of parameters, 1 to 5.
+        slope: ``slope(fn, speed, k) -> s``.
+        adjoint: ``adjoint(fn, speed, k, adj_s) -> adj_fn, t, adj_k``.
+        pair: ``pair(k, m)``: parameters of a contact between two bodies.
+        pair_adjoint: ``pair_adjoint(k, m, adj) -> adj_k``.
+        anisotropic: True if the last three parameters stretch the sliding velocity.
+        turning: True if two radii follow the parameters, of torsional and of rolling friction of bodies.
+        lanes: True if slope and adjoint also serve scenes side by side (see NodeTerm).
     """
 
     width: int
@@ -47,23 +60,27 @@ class FrictionFunctions(NamedTuple):
 
 
 class FrictionLaw(ABC):
-    """How a touching point is held back along the surface. Implementations are frozen dataclasses."""
+    """Force that holds back a touching point along the surface. Implementations are frozen dataclasses."""
 
     @property
     @abstractmethod
     def specs(self) -> tuple[ParamSpec, ...]:
-        """Its parameters, ``friction_stiffness`` [N s/m] first, each with a default."""
+        """Parameters, ``friction_stiffness`` [N s/m] first, each with a default."""
 
     @abstractmethod
     def functions(self) -> FrictionFunctions:
-        """Its device functions, imported when this is called."""
+        """Return the device functions. They are imported here, so that numba is loaded on first use.
+
+        Returns:
+            The device functions.
+        """
 
 
 class ContactLaw(ABC):
-    """A normal law with a friction law. Implementations are frozen dataclasses with a field ``friction``.
+    """Normal law with a friction law. Implementations are frozen dataclasses with a field ``friction``.
 
-    The first of ``normal_specs`` is ``contact_stiffness`` [N/m], the second the damping, under a name of the law's own:
-    values for one law are then never taken for another's.
+    The first of ``normal_specs`` is ``contact_stiffness`` [N/m], the second the damping, under a name of the law's own,
+    so that values for one law are never taken for those of another.
     """
 
     friction: FrictionLaw
@@ -71,55 +88,98 @@ class ContactLaw(ABC):
     @property
     @abstractmethod
     def normal_specs(self) -> tuple[ParamSpec, ...]:
-        """The parameters of the normal law, in the order of its device functions, each with a default."""
+        """Parameters of the normal law, in the order of its device functions, each with a default."""
 
     @abstractmethod
     def normal(self) -> NormalFunctions:
-        """The device functions of the normal law, imported when this is called."""
+        """Return the device functions of the normal law. They are imported here, so that numba is loaded on first use.
+
+        Returns:
+            The device functions.
+        """
 
     @abstractmethod
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
-        """The damping with which a point of ``mass`` [kg] that hits at ``reference_speed`` [m/s] leaves with
-        ``restitution`` (above 0, at most 1) of it."""
+        """Return the damping that gives a bouncing point a restitution.
+
+        Args:
+            restitution: Speed after the impact over speed before, above 0, at most 1.
+            reference_speed: Speed of the impact [m/s].
+            stiffness: Contact stiffness [N/m].
+            mass: Mass of the point [kg].
+
+        Returns:
+            Value of the parameter ``damping_name``.
+        """
 
     @abstractmethod
     def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
-        """The fastest rate [1/s] of a contact that begins at ``speed`` [m/s], where a force accelerates the touching
-        points by ``mobility`` [1/kg] times itself."""
+        """Return the fastest rate of a contact, which limits the step length.
+
+        Args:
+            values: Parameters of the law by name.
+            mobility: Acceleration of the touching points per force [1/kg].
+            speed: Speed at which the contact begins [m/s].
+
+        Returns:
+            Rate [1/s].
+        """
 
     def per_point(self, name: str) -> bool:
-        """Whether a parameter counts for one point, so that a body with more points has less of it on each."""
+        """Return True if a parameter counts for one point, so that a body with more points has less of it on each.
+
+        Args:
+            name: Name of the parameter.
+
+        Returns:
+            The answer.
+        """
         return name in ("contact_stiffness", "friction_stiffness")
 
     @property
     def extra_specs(self) -> tuple[ParamSpec, ...]:
-        """Optional parameters that others follow from, see ``resolve``."""
+        """Optional parameters from which ``resolve`` computes parameters of the law, such as a restitution."""
         return ()
 
     def resolve(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """``params`` with those of normal and friction law worked out from ``extra_specs``, where these are given."""
+        """Compute parameters of the law from the optional ones that are given.
+
+        Args:
+            params: Parameters by name.
+
+        Returns:
+            The parameters, with those of normal and friction law.
+        """
         return params
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
-        """The parameters of the normal law and of the friction law."""
+        """Parameters of the normal law and of the friction law."""
         return (*self.normal_specs, *self.friction.specs)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Their names."""
+        """Names of the parameters."""
         return tuple(spec.name for spec in self.specs)
 
     @property
     def damping_name(self) -> str:
-        """The name of its damping."""
+        """Name of the damping parameter."""
         return self.normal_specs[1].name
 
 
 def resolve_contact_law(given: object) -> ContactLaw:
-    """The law of this name, or ``given`` itself where it is one.
+    """Return a contact law from its name, a table or the law itself.
 
-    A table names the law and its options: ``{"law": "hunt_crossley", "friction": "stribeck"}``.
+    Args:
+        given: Name, ContactLaw, or a table of the name and options: ``{"law": "hunt_crossley", "friction":
+            "stribeck"}``.
+
+    Returns:
+        The law.
+
+    Raises:
+        InputError: No law has this name, or it does not take the options.
     """
     if isinstance(given, ContactLaw):
         return given
@@ -148,11 +208,11 @@ def resolve_contact_law(given: object) -> ContactLaw:
 
 
 def make_friction_spec(default: float = 0.5) -> ParamSpec:
-    """The Coulomb coefficient."""
+    """Return the spec of the Coulomb coefficient."""
     return ParamSpec("friction", default, "", "Coulomb friction coefficient (mu)", bounds=_POSITIVE)
 
 
 def make_stiffness_spec(default: float = 1e4) -> ParamSpec:
-    """The normal stiffness."""
+    """Return the spec of the normal stiffness."""
     doc = "normal force per depth, each node (k_e)"
     return ParamSpec("contact_stiffness", default, "N/m", doc, bounds=_POSITIVE)

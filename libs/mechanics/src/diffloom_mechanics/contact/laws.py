@@ -1,4 +1,4 @@
-"""Contact laws of this package: Hunt and Crossley's, the linear one of the gradSim paper, and hysteresis."""
+"""Contact laws of this package: Hunt and Crossley's, the linear law of gradSim, and hysteresis."""
 
 from __future__ import annotations
 
@@ -34,12 +34,16 @@ DEFAULT_REFERENCE_SPEED = 1.0
 @final
 @dataclass(frozen=True)
 class HuntCrossley(ContactLaw):
-    """f_n = k_e d max(1 - a v_n, 0) for the depth d and normal velocity v_n.
+    """Hunt-Crossley law f_n = k_e d max(1 - a v_n, 0) for the depth d and normal velocity v_n (Hunt and Crossley 1975).
 
     Damping grows with depth, so the force is continuous at touch and gradients survive impacts. The dissipation a [s/m]
-    sets the restitution at a speed, whatever mass and stiffness are. friction: a FrictionLaw, or the name of one. toe:
-    a depth [m] up to which the stiffness sets in, d^2 / (2 toe) in place of d; it becomes the parameter contact_toe.
-    One of about a step's way at impact keeps gradients through many bounces smooth; it does not change the restitution.
+    determines the restitution at a speed, for any mass and stiffness. With a toe, d^2 / (2 toe) replaces d up to the
+    depth ``toe``. A toe of about the distance of one step at impact keeps gradients through many bounces smooth; it
+    does not change the restitution.
+
+    Args:
+        friction: Friction law, its name, or a table.
+        toe: Depth [m] up to which the stiffness sets in; it becomes the parameter ``contact_toe``. None for no toe.
     """
 
     friction: FrictionLaw = field(default_factory=Coulomb)
@@ -100,7 +104,7 @@ class HuntCrossley(ContactLaw):
         return dissipation(restitution, reference_speed)
 
     def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
-        """sqrt(k_e (1 + a v) mobility)."""
+        # sqrt(k_e (1 + a v) mobility)
         stiffness, a = values["contact_stiffness"], values["contact_dissipation"]
         return math.sqrt(stiffness * (1.0 + a * speed) * mobility)
 
@@ -108,9 +112,12 @@ class HuntCrossley(ContactLaw):
 @final
 @dataclass(frozen=True)
 class LinearContact(ContactLaw):
-    """f_n = k_e d - k_d min(v_n, 0), the law of the gradSim paper.
+    """Linear law f_n = k_e d - k_d min(v_n, 0) of gradSim (Jatavallabhula, Macklin et al. 2021).
 
-    The damping force jumps at touch: exact gradients then say little of what happens over several impacts.
+    The damping force jumps at touch, so exact gradients say little about the motion after several impacts.
+
+    Args:
+        friction: Friction law, its name, or a table.
     """
 
     friction: FrictionLaw = field(default_factory=Coulomb)
@@ -138,12 +145,12 @@ class LinearContact(ContactLaw):
         )  # fmt: skip
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
-        """2 zeta sqrt(k_e m), at any speed."""
+        # 2 zeta sqrt(k_e m), at any speed
         check_restitution(restitution)
         return 2.0 * damping_ratio(restitution) * math.sqrt(stiffness * mass)
 
     def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
-        """The larger of sqrt(k_e mobility) and k_d mobility."""
+        # The larger of sqrt(k_e mobility) and k_d mobility.
         return max(math.sqrt(values["contact_stiffness"] * mobility), values["contact_damping"] * mobility)
 
     def per_point(self, name: str) -> bool:
@@ -153,11 +160,14 @@ class LinearContact(ContactLaw):
 @final
 @dataclass(frozen=True)
 class Hysteresis(ContactLaw):
-    """f_n = k_e phi(d) (1 - c w) for the depth d and normal velocity v_n, with w = v_n / sqrt(v_n^2 + s^2).
+    """Hysteresis f_n = k_e phi(d) (1 - c w) for the depth d and normal velocity v_n, with w = v_n / sqrt(v_n^2 + s^2).
 
-    The share c is lost to the material whatever the speed is, as in foam and rubber: restitution is
-    sqrt((1 - c) / (1 + c)) for impacts fast beside s, and can be given instead of c. phi is d^2 / (2 toe) up to
-    the toe and d - toe / 2 beyond: force and slope are continuous at touch, so gradients survive impacts.
+    The material takes the share c at any speed, as foam and rubber do. The restitution is sqrt((1 - c) / (1 + c)) for
+    impacts fast compared with s, and can be given instead of c. phi is d^2 / (2 toe) up to the toe and d - toe / 2
+    beyond: force and slope are continuous at touch, so gradients survive impacts.
+
+    Args:
+        friction: Friction law, its name, or a table.
     """
 
     friction: FrictionLaw = field(default_factory=Coulomb)
@@ -196,15 +206,17 @@ class Hysteresis(ContactLaw):
         )  # fmt: skip
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
-        """The share c, at any speed."""
+        # The share c, at any speed.
         return lost_share(restitution)
 
     def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
-        """That of the way in, sqrt(k_e (1 + c) mobility)."""
+        # Rate of the way in, sqrt(k_e (1 + c) mobility).
         return math.sqrt(values["contact_stiffness"] * (1.0 + values["contact_hysteresis"]) * mobility)
 
 
 def lost_share(restitution: float) -> float:
-    """c of a restitution: what is stored on the way in, (1 + c) k d^2 / 2, leaves as (1 - c) k d^2 / 2."""
+    """Return the share c of a restitution: the energy (1 + c) k d^2 / 2 is stored, and (1 - c) k d^2 / 2 is
+    returned.
+    """
     check_restitution(restitution)
     return (1.0 - restitution**2) / (1.0 + restitution**2)

@@ -9,7 +9,9 @@ FEATURES = ("face", "corner 0", "corner 1", "corner 2", "edge 01", "edge 12", "e
 
 @device
 def nearest_on_triangle(p, a, b, c):
-    """The vector from the nearest point of triangle a b c to p, and which of FEATURES that point lies on."""
+    """Return the vector from the nearest point of triangle a b c to p, and the number of the FEATURE that holds this
+    point.
+    """
     zero = constant(p[0], 0)
     one = constant(p[0], 1)
     ab, bc, ca = sub3(b, a), sub3(c, b), sub3(a, c)
@@ -40,7 +42,7 @@ def nearest_on_triangle(p, a, b, c):
 
 @device
 def node_distance(i, size, origin, cell, corners, normals, centre, radius, values):
-    """Write the signed distance of node i. Triangles whose ball is farther than the best so far are left out."""
+    """Store the signed distance of node i. Triangles whose ball is farther than the best so far are left out."""
     x = i // (size[1] * size[2])
     y = (i // size[2]) % size[1]
     z = i % size[2]
@@ -69,7 +71,7 @@ def fill(size, origin, cell, corners, normals, centre, radius, values):
 
 
 def samples(dtype):
-    """Example arguments by schedule."""
+    """Return example arguments by pipeline."""
     real = np.zeros((1, 9), dtype)
     return {
         "fill": (np.ones(3, np.int32), real[0, :3], real[0, :1], real, np.zeros((1, 7, 3), dtype), real[:, :3],

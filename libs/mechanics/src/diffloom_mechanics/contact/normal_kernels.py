@@ -1,15 +1,15 @@
-"""Normal laws of contact: how hard a point is pushed back, for its gap c < 0 and normal velocity vn, and the adjoints.
+"""Normal laws of contact: the force on a point by its gap c < 0 and normal velocity vn, and the adjoints.
 
-``k`` holds the law's parameters, the stiffness first. Every law comes as four device functions:
+``k`` holds the law's parameters, the stiffness first. Every law has four device functions:
 
     force(clock, c, vn, k) -> fn                               the normal force [N], never below 0
     adjoint(clock, c, vn, k, adj_fn) -> adj_c, adj_vn, adj_k
     pair(k, m) -> parameters of a contact between two bodies, the one with k and the other with m
     pair_adjoint(k, m, adj) -> adj_k                           for the cotangent of the pair's; symmetric in the bodies
 
-Hysteresis: f = k_e phi(d) (1 - c w) for the depth d = -gap, with phi as in toe_depth and the direction
-w = vn / sqrt(vn^2 + s^2), which turns from -1 to 1 within the speed s. k[0] = k_e, k[1] = c, at most 1,
-k[2] = the toe, k[3] = s.
+Hysteresis: f = k_e phi(d) (1 - c w) for the depth d = -gap, with phi as in toe_depth and the direction w = vn /
+sqrt(vn^2 + s^2), which turns from -1 to 1 within the speed s. k[0] = k_e, k[1] = c, at most 1, k[2] = the toe, k[3] =
+s.
 """
 
 from diffloom_kernels import constant, device, maximum, minimum, sqrt, where
@@ -41,8 +41,10 @@ def hunt_crossley_force(clock, c, vn, k):
 
 @device
 def hunt_crossley_adjoint(clock, c, vn, k, adj_fn):
-    """With g = max(1 - a vn, 0): adj_c = -k_e g adj_fn, adj_vn = -k_e d a adj_fn where g > 0,
-    adj_k = (d g adj_fn, -k_e d vn adj_fn where g > 0)."""
+    """Transpose of hunt_crossley_force, with g = max(1 - a vn, 0).
+
+    adj_c = -k_e g adj_fn, adj_vn = -k_e d a adj_fn where g > 0, adj_k = (d g adj_fn, -k_e d vn adj_fn where g > 0).
+    """
     zero = constant(c, 0)
     g = maximum(constant(c, 1) - k[1] * vn, zero)
     adj_g = where(g > zero, -(k[0] * c) * adj_fn, zero)
@@ -84,7 +86,9 @@ def toe_force(clock, c, vn, k):
 
 @device
 def toe_adjoint(clock, c, vn, k, adj_fn):
-    """As hunt_crossley_adjoint, with phi for d, dphi/dd = min(d / t, 1) and dphi/dt = -min(d / t, 1)^2 / 2."""
+    """Transpose of toe_force: phi replaces d in hunt_crossley_adjoint, dphi/dd = min(d / t, 1), dphi/dt = -min(d / t,
+    1)^2 / 2.
+    """
     zero = constant(c, 0)
     one = constant(c, 1)
     g = maximum(one - k[1] * vn, zero)
@@ -98,7 +102,7 @@ def toe_adjoint(clock, c, vn, k, adj_fn):
 
 @device
 def toe_pair(k, m):
-    """As hunt_crossley_pair, and the sum of the toes."""
+    """Parameters of hunt_crossley_pair, and the sum of the toes."""
     stiffness, a = hunt_crossley_pair(k, m)
     return stiffness, a, k[2] + m[2]
 
@@ -112,11 +116,11 @@ def toe_pair_adjoint(k, m, adj):
 
 @device
 def closing_speed(clock, c, vn):
-    """The velocity that linear damping sees: min(n.v, 0).
+    """Return the velocity for linear damping: min(n.v, 0).
 
     In an implicit step (clock.implicit) it is limited to c / dt: the point is inside only for the last part c / (n.v)
-    of the step, and damps for that part. Without this the force would jump at c = 0, and the implicit equation might
-    have no solution at all.
+    of the step, and damps for that part. Without this limit the force would jump at c = 0, and the implicit equation
+    might have no solution.
     """
     slow = minimum(vn, constant(vn, 0))
     if clock.implicit:
@@ -132,7 +136,7 @@ def linear_force(clock, c, vn, k):
 
 @device
 def linear_adjoint(clock, c, vn, k, adj_fn):
-    """adj_c = -k_e adj_fn, adj_k = (-c adj_fn, -s adj_fn), and -k_d adj_fn to what limits s."""
+    """adj_c = -k_e adj_fn, adj_k = (-c adj_fn, -s adj_fn), and -k_d adj_fn to the quantity that limits s."""
     zero = constant(c, 0)
     closing = closing_speed(clock, c, vn)
     adj_closing = -(k[1] * adj_fn)
@@ -162,7 +166,9 @@ def hysteresis_force(clock, gap, vn, k):
 
 @device
 def hysteresis_adjoint(clock, gap, vn, k, adj_fn):
-    """With r^2 = vn^2 + s^2: dw/dvn = s^2 / r^3, dw/ds = -vn s / r^3; dphi/dd and dphi/dt as in toe_adjoint."""
+    """Transpose of hysteresis_force, with r^2 = vn^2 + s^2: dw/dvn = s^2 / r^3, dw/ds = -vn s / r^3; phi as in
+    toe_adjoint.
+    """
     one = constant(gap, 1)
     square = vn * vn + k[3] * k[3]
     root = sqrt(square)

@@ -1,4 +1,4 @@
-"""Obstacles: what particles and rigid bodies of any model touch, given the signed distance of a shape."""
+"""Contact of particles and rigid bodies of any model with an obstacle, given the signed distance of its shape."""
 
 from __future__ import annotations
 
@@ -22,24 +22,28 @@ from diffloom_mechanics.terms import NodeTerm
 if TYPE_CHECKING:
     from diffloom_mechanics.node_sets import NodeSet
 
-#: Contact of a model that has none of its own: a particle rests about 2 hundredths of a millimetre deep, whatever its
-#: mass, bounces back with half of its speed or more, and follows steps of up to 3 ms.
+#: Contact [1/s] of a model that has none of its own: a particle of any mass rests about 0.02 mm deep, bounces back with
+#: at least half of its speed, and is stable at steps of up to 3 ms.
 FREQUENCY, DAMPING = 600.0, 0.4
 
 
 def _nothing(kind: type[Any]) -> NDArray[Any]:
+    """Return an empty constant."""
     return np.zeros(1, kind)
 
 
 @dataclass(frozen=True)
 class ObstacleShape:
-    """The device functions of a shape, and the constants they read.
+    """Device functions of a shape, with the constants they read.
 
-    distance(i, p, size, layout, table) -> d, n: signed distance [m], negative inside, and unit normal at the point p in
-    the shape's own frame; ``size`` (nodes, sizes) holds the sizes in row i, layout and table are arrays of whole and of
-    real numbers. adjoint(i, p, size, layout, table, adj_d, adj_n, adj_size) -> adj_p: the cotangent of p for those of
-    d and n, the derivative of the normal included; adds to row i of adj_size.
-    slope: the most that d changes per metre: 1 for exact distances, infinite where that is not known.
+    Args:
+        distance: ``distance(i, p, size, layout, table) -> d, n``: signed distance [m], negative inside, and unit normal
+            at the point p in the frame of the shape. Row i of ``size`` (nodes, sizes) holds its sizes.
+        adjoint: ``adjoint(i, p, size, layout, table, adj_d, adj_n, adj_size) -> adj_p``: transpose of ``distance``,
+            with the derivative of the normal; adds to row i of ``adj_size``.
+        layout: Array of integers that both read.
+        table: Array of reals that both read.
+        slope: Largest change of d per metre: 1 for exact distances, infinite if unknown.
     """
 
     distance: Any
@@ -51,17 +55,31 @@ class ObstacleShape:
 
 @dataclass(frozen=True)
 class ObstaclePose:
-    """Where a shape stands: place (3,) [m], and its axes as a rotation matrix (3, 3); the world's when not given."""
+    """Pose of a shape.
+
+    Args:
+        place: Place (3,) [m].
+        turn: Rotation matrix (3, 3) of its axes; None for the world axes.
+    """
 
     place: Tensor
     turn: Tensor | None = None
 
 
 def make_obstacle_specs(contact: object = DEFAULT_LAW, **given: float | None) -> tuple[ParamSpec, ...]:
-    """Contact parameters of an obstacle under a contact law, by name; those not given are the model's own, as for its
-    ground.
+    """Return the contact parameters of an obstacle.
 
-    A model without contact parameters gets them from its masses.
+    Parameters without a value are those of the model. A model without contact parameters gets them from its masses.
+
+    Args:
+        contact: Contact law, its name, or a table.
+        given: Defaults by parameter name; None for the model's own.
+
+    Returns:
+        The specs.
+
+    Raises:
+        InputError: The law has no parameter of a name in ``given``.
     """
     law = resolve_contact_law(contact)
     told = {name: words for spec in law.normal_specs for name, words in spec.not_to_be_confused}
@@ -77,8 +95,17 @@ def make_obstacle_specs(contact: object = DEFAULT_LAW, **given: float | None) ->
 def collect_contact_values(
     params: Mapping[str, Tensor], context: TermContext, contact: object = DEFAULT_LAW
 ) -> dict[str, Tensor]:
-    """The contact parameters of a law, (nodes,) each: as given, else the model's own, else by the masses of the nodes
-    or as the law has them by default."""
+    """Return the contact parameters of a law for each node: those given, else the model's, else values by mass or
+    defaults.
+
+    Args:
+        params: Parameters that are given.
+        context: Model and nodes.
+        contact: Contact law, its name, or a table.
+
+    Returns:
+        Values (nodes,) by parameter name.
+    """
     law = resolve_contact_law(contact)
     by_mass = {
         "contact_stiffness": FREQUENCY**2, "contact_damping": DAMPING * FREQUENCY, "friction_stiffness": FREQUENCY,
@@ -97,8 +124,16 @@ def collect_contact_values(
 
 
 def refuse_obstacles(nodes: NodeSet) -> str | None:
-    """Why nodes cannot touch an obstacle, or None: they can when they are particles, bodies with contact points or
-    links that touch."""
+    """Return the reason why nodes cannot touch an obstacle.
+
+    Particles, bodies with contact points, and links that touch can.
+
+    Args:
+        nodes: Node set to test.
+
+    Returns:
+        The reason, or None.
+    """
     if nodes.name == "particles" and nodes.dq == nodes.du == 3:
         return None
     if nodes.dq == 7 and nodes.du == 6 and nodes.contact_points is not None:
@@ -116,10 +151,22 @@ def obstacle(
     name: str, shape: ObstacleShape, pose: ObstaclePose, size: Tensor, params: Mapping[str, Tensor],
     context: TermContext, contact: object = DEFAULT_LAW,
 ) -> NodeTerm:  # fmt: skip
-    """Contact of all nodes with a shape, under a contact law.
+    """Return the contact of all nodes with a shape, with exact gradients by pose, size, contact parameters and state.
 
-    size: (sizes,), what the shape's device functions read. params: those of ``make_obstacle_specs`` of the same law, as
-    far as given. Exact gradients by pose, size, contact parameters and the nodes' state.
+    Args:
+        name: Name of the term.
+        shape: Device functions of the shape.
+        pose: Its pose.
+        size: Sizes (sizes,) that the device functions read.
+        params: Parameters of ``make_obstacle_specs`` that are given.
+        context: Model and nodes.
+        contact: Contact law, its name, or a table.
+
+    Returns:
+        The force term.
+
+    Raises:
+        InputError: The nodes cannot touch an obstacle.
     """
     from diffloom_mechanics.contact.obstacle_kernels import body_obstacle, particle_obstacle
 

@@ -1,7 +1,8 @@
 """Contact of particles and of rigid bodies with an obstacle of any shape, and the adjoints.
 
-An obstacle stands at ``place`` with the axes ``turn`` (a rotation matrix), one row a node; ``distance`` and its adjoint
-are the device functions of its shape (see obstacle_contact.Shape). What a gap does is the contact law's to say.
+An obstacle stands at ``place`` with the axes ``turn`` (a rotation matrix), one row per node; ``distance`` and its
+adjoint are the device functions of its shape (see obstacle_contact.ObstacleShape). The contact law gives the force for
+a gap.
 
 Shapes of obstacles take sizes from row i of ``size`` and constants from two arrays:
 
@@ -55,15 +56,15 @@ from diffloom_mechanics.contact.shape_kernels import (
     spline,
 )
 
-#: Where the distances of a mesh's grid begin in its table, after origin, cell and margin.
+#: Index of the first distance of a mesh's grid in its table, after origin, cell and margin.
 GRID_START = 5
-#: Where the heights begin in the table of a height field, after the spacing along x and z.
+#: Index of the first height in the table of a height field, after the spacing along x and z.
 HEIGHT_START = 2
 
 
 @device
 def sphere_distance(i, p, size, layout, table):
-    """size: radius."""
+    """Distance of a sphere. size: radius."""
     return sphere_shape(p, size[i, 0])
 
 
@@ -77,7 +78,7 @@ def sphere_distance_adjoint(i, p, size, layout, table, adj_distance, adj_normal,
 
 @device
 def box_distance(i, p, size, layout, table):
-    """size: half the edge lengths."""
+    """Distance of a box. size: half the edge lengths."""
     return box_shape(p, ld3(size, i))
 
 
@@ -91,7 +92,7 @@ def box_distance_adjoint(i, p, size, layout, table, adj_distance, adj_normal, ad
 
 @device
 def capsule_distance(i, p, size, layout, table):
-    """size: radius, half the length of the straight part."""
+    """Distance of a capsule. size: radius, half the length of the straight part."""
     return capsule_shape(p, size[i, 0], size[i, 1])
 
 
@@ -106,7 +107,7 @@ def capsule_distance_adjoint(i, p, size, layout, table, adj_distance, adj_normal
 
 @device
 def plane_distance(i, p, size, layout, table):
-    """size: the unit normal."""
+    """Distance of a plane. size: the unit normal."""
     return plane_shape(p, ld3(size, i))
 
 
@@ -120,7 +121,9 @@ def plane_distance_adjoint(i, p, size, layout, table, adj_distance, adj_normal, 
 
 @device
 def height_spline(x, z, layout, table):
-    """Whether (x, z) lies over the grid, and there the spline's height, its two slopes and three second derivatives."""
+    """Return True if (x, z) lies over the grid, and there the spline's height, its two slopes and three second
+    derivatives.
+    """
     zero = constant(x, 0)
     half = constant(x, 0.5)
     a = reciprocal(table[0])
@@ -139,8 +142,10 @@ def height_spline(x, z, layout, table):
 
 @device
 def height_distance(i, p, size, layout, table):
-    """(y - s h) / L along (-s h_x, 1, -s h_z) / L of length 1, with the factor s on the heights: size. Exact where the
-    ground is flat, level or not; there is nothing to touch beside the grid."""
+    """(y - s h) / L along (-s h_x, 1, -s h_z) / L of length 1, with the factor s on the heights: size.
+
+    It is exact where the ground is flat, level or not; beside the grid there is no ground.
+    """
     over, h, h_x, h_z, _, _, _ = height_spline(p[0], p[2], layout, table)
     one = constant(p[0], 1)
     if not over:
@@ -171,13 +176,13 @@ def height_distance_adjoint(i, p, size, layout, table, adj_distance, adj_normal,
 
 @device
 def grid_of(layout, table):
-    """Nodes along each axis, origin, cell and margin of a mesh's grid."""
+    """Return nodes along each axis, origin, cell and margin of a mesh's grid."""
     return (layout[0], layout[1], layout[2]), (table[0], table[1], table[2]), table[3], table[4]
 
 
 @device
 def beside_grid(p, nodes, origin, cell, margin):
-    """A distance that is not above the true one, for a point outside the grid, and the way there."""
+    """Return a lower bound of the distance of a point outside the grid, and the direction."""
     half = constant(cell, 0.5) * cell
     reach = (
         half * constant(cell, nodes[0] - 2), half * constant(cell, nodes[1] - 2), half * constant(cell, nodes[2] - 2)
@@ -225,7 +230,7 @@ def mesh_distance_adjoint(i, p, size, layout, table, adj_distance, adj_normal, a
 
 @functools.cache
 def posed_shape(distance, adjoint):
-    """The distance and the normal of a shape in the world, and their adjoint."""
+    """Return distance and normal of a shape in the world, and their adjoint."""
 
     @device
     def in_world(i, x, layout, table, place, turn, size):
@@ -238,7 +243,7 @@ def posed_shape(distance, adjoint):
     def in_world_adjoint(
         i, x, layout, table, place, turn, size, adj_distance, adj_normal, adj_place, adj_turn, adj_size
     ):
-        """Cotangent of x; adj_R = (x - place) adj_l^T + adj_normal n^T."""
+        """Transpose of in_world: cotangent of x; adj_R = (x - place) adj_l^T + adj_normal n^T."""
         R = ld33(turn, i)
         away = sub3(x, ld3(place, i))
         own = tmatvec33(R, away)
@@ -254,13 +259,13 @@ def posed_shape(distance, adjoint):
 
 @functools.cache
 def particle_obstacle(distance, adjoint, normal, friction):
-    """Force on a particle, which touches at its place, and its adjoint."""
+    """Return the force on a particle, which touches at its place, and its adjoint."""
     in_world, in_world_adjoint = posed_shape(distance, adjoint)
     contact_force, contact_adjoint, load, add, load_friction, add_friction = point_contact(normal, friction)
 
     @device
     def particle_force(i, clock, q, u, layout, table, place, turn, size, k_n, k_t):
-        """The contact law with the gap and the normal of the shape."""
+        """Return the force of the contact law for the gap and the normal of the shape."""
         zero = q.dtype.type(0)
         d, n = in_world(i, ld3(q, i), layout, table, place, turn, size)
         if d >= zero:
@@ -293,7 +298,7 @@ def particle_obstacle(distance, adjoint, normal, friction):
 
 @functools.cache
 def body_obstacle(distance, adjoint, normal, friction):
-    """Force and torque on a rigid body, which touches with its contact points, and their adjoint."""
+    """Return force and torque on a rigid body, which touches with its contact points, and their adjoint."""
     in_world, in_world_adjoint = posed_shape(distance, adjoint)
     contact_force, contact_adjoint, load, add, load_friction, add_friction = point_contact(normal, friction)
 
@@ -302,9 +307,11 @@ def body_obstacle(distance, adjoint, normal, friction):
         i, clock, q, u, slope, reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points,
         layout, table, place, turn, size, k_n, k_t,
     ):
-        """Sum of f and arm x f over the points whose balls touch, where arm = R p - roundness n leads from the centre
-        to where the ball around p touches. Clusters that are too far away are left out: a distance changes by at most
-        ``slope`` a metre."""
+        """Sum of f and arm x f over the points whose balls touch, where arm = R p - roundness n.
+
+        The arm leads from the centre to the place at which the ball around p touches. Clusters that are too far away
+        are left out, because a distance changes by at most ``slope`` per metre.
+        """
         zero = q.dtype.type(0)
         force = (zero, zero, zero)
         torque = (zero, zero, zero)

@@ -1,4 +1,4 @@
-"""Obstacles as registered terms: what they share, and those with exact distances (sphere, box, capsule, plane)."""
+"""Obstacles as registered terms: the base class, and those with exact distances (sphere, box, capsule, plane)."""
 
 from __future__ import annotations
 
@@ -36,11 +36,19 @@ UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle(ForceTerm):
-    """Something that stands still and is touched: a place, a shape, and contact parameters.
+    """Fixed obstacle: a place, a shape, and contact parameters.
 
-    All fields but ``contact``, the contact law, are where the parameters of the same names start. contact_stiffness
-    [N/m], contact_dissipation [s/m] (contact_damping [N s/m] with the law "linear"), friction_stiffness [N s/m] and
-    friction: the model's own when not given.
+    Fields are the initial values of the parameters of the same names. Contact parameters that are None are those of the
+    model.
+
+    Args:
+        position: Place [m].
+        contact_stiffness: Normal stiffness [N/m].
+        contact_dissipation: Damping of the law "hunt_crossley" [s/m].
+        contact_damping: Damping of the law "linear" [N s/m].
+        friction_stiffness: Friction per sliding speed before it slips [N s/m].
+        friction: Coulomb coefficient.
+        contact: Contact law, its name, or a table.
     """
 
     position: Vector = (0.0, 0.0, 0.0)
@@ -51,7 +59,7 @@ class Obstacle(ForceTerm):
     friction: float | None = None
     contact: Any = DEFAULT_LAW
 
-    #: What the conformance suite holds it to, and values that show parameters it does not show otherwise.
+    #: Properties for the conformance suite, and values at which further parameters have a gradient.
     claims: ClassVar[tuple[str, ...]] = ("conservative", "dissipative")
     variants: ClassVar[tuple[Mapping[str, object], ...]] = (
         {"friction": 0.01},
@@ -77,26 +85,32 @@ class Obstacle(ForceTerm):
     @property
     @abstractmethod
     def own_specs(self) -> tuple[ParamSpec, ...]:
-        """The parameters of its shape."""
+        """Parameters of the shape."""
 
     @abstractmethod
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
-        """Its device functions."""
+        """Return the device functions of the shape."""
 
     @abstractmethod
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
-        """What these read: (sizes,)."""
+        """Return the sizes (sizes,) that the device functions read."""
 
 
 def make_orientation_spec(value: Quaternion) -> ParamSpec:
-    """The spec of an obstacle's orientation."""
+    """Return the spec of an obstacle's orientation."""
     return ParamSpec("orientation", value, "", "its axes: quaternion w x y z of any length", (4,))
 
 
 @dataclass(frozen=True)
 class ExamplePlace:
-    """A place for an example: ``point`` is the lowest that touches, ``extent`` [m] the size of what touches, ``depth``
-    [m] how deep an obstacle may reach over the point, and ``contact`` the values that the model would have used."""
+    """Place and contact of an example obstacle.
+
+    Args:
+        point: Lowest touching point (3,) [m].
+        extent: Size of the touching body [m].
+        depth: Depth to which the obstacle may reach over the point [m].
+        contact: Contact parameters that the model would use.
+    """
 
     point: Tensor
     extent: float
@@ -105,7 +119,7 @@ class ExamplePlace:
 
 
 def find_example_place(context: TermContext) -> ExamplePlace:
-    """Where an obstacle in this context is touched at the start."""
+    """Return the place at which an obstacle is touched at the start."""
     q = context.start.q.detach()
     points, found = q[:, :3], context.nodes.contact_points
     lowest = points[:, 1]
@@ -130,13 +144,17 @@ _POSITIVE = (0.0, None)
 @final
 @dataclass(frozen=True, kw_only=True)
 class Sphere(Obstacle):
-    """A ball. radius [m]. Differentiable: position, radius, contact."""
+    """Ball. Differentiable by position, radius and contact parameters.
+
+    Args:
+        radius: Radius [m].
+    """
 
     radius: float = 0.5
 
     @classmethod
     def example(cls, context: TermContext) -> Sphere:
-        """A ball that reaches over the lowest point."""
+        """Return a ball that reaches over the lowest point."""
         at = find_example_place(context)
         centre = at.point + torch.tensor([0.05 * at.extent, at.depth - at.extent, -0.03 * at.extent])
         return cls(position=_vector(centre), radius=at.extent, **at.contact)
@@ -157,14 +175,19 @@ class Sphere(Obstacle):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Box(Obstacle):
-    """A box. size: edge lengths [m]; orientation: quaternion w x y z. Differentiable: all of it, contact included."""
+    """Box. Differentiable by all parameters, contact included.
+
+    Args:
+        size: Edge lengths [m].
+        orientation: Quaternion w x y z.
+    """
 
     size: Vector = (1.0, 1.0, 1.0)
     orientation: Quaternion = UPRIGHT
 
     @classmethod
     def example(cls, context: TermContext) -> Box:
-        """A tilted box whose top is just above the lowest point."""
+        """Return a tilted box whose top is just above the lowest point."""
         at = find_example_place(context)
         turn: Quaternion = (1.0, 0.05, 0.1, -0.03)
         up = rotation_matrix(torch.tensor(turn))[:, 1]
@@ -191,8 +214,13 @@ class Box(Obstacle):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Capsule(Obstacle):
-    """A cylinder along y with half a ball on either end. radius, length of the straight part [m]; orientation:
-    quaternion w x y z. Differentiable: all of it, contact included."""
+    """Cylinder along y with half a ball at either end. Differentiable by all parameters, contact included.
+
+    Args:
+        radius: Radius [m].
+        length: Length of the straight part [m].
+        orientation: Quaternion w x y z.
+    """
 
     radius: float = 0.25
     length: float = 0.5
@@ -200,7 +228,7 @@ class Capsule(Obstacle):
 
     @classmethod
     def example(cls, context: TermContext) -> Capsule:
-        """A tilted capsule that reaches over the lowest point with its upper end."""
+        """Return a tilted capsule that reaches over the lowest point with its upper end."""
         at = find_example_place(context)
         turn: Quaternion = (1.0, 0.15, 0.05, -0.1)
         radius, length = 0.8 * at.extent, 0.5 * at.extent
@@ -228,14 +256,17 @@ class Capsule(Obstacle):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Plane(Obstacle):
-    """A plane through ``position``; nothing may be on the side that ``normal``, of any length, points away from.
-    Differentiable: position, normal, contact."""
+    """Plane through ``position``. Differentiable by position, normal and contact parameters.
+
+    Args:
+        normal: Direction away from the solid side, of any length but 0.
+    """
 
     normal: Vector = (0.0, 1.0, 0.0)
 
     @classmethod
     def example(cls, context: TermContext) -> Plane:
-        """A tilted plane just above the lowest point."""
+        """Return a tilted plane just above the lowest point."""
         at = find_example_place(context)
         return cls(
             position=_vector(at.point + torch.tensor([0.0, at.depth, 0.0])), normal=(0.1, 1.5, -0.05), **at.contact

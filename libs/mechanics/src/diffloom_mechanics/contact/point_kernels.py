@@ -1,8 +1,8 @@
-"""Compliant contact of one point: a normal law and a friction law put together, and the transpose.
+"""Compliant contact of one point: a normal law and a friction law combined, and the transpose.
 
-Laws are device functions (normal_kernels, friction_kernels) and are built in when a program is compiled: a law that
-is not chosen costs nothing. Their parameters come as rows of two arrays, ``k_n`` (nodes, normal parameters) and
-``k_t`` (nodes, friction parameters), whose cotangents are added to adj_k_n and adj_k_t.
+Laws are device functions (normal_kernels, friction_kernels) and are inlined when a program is compiled, so a law that
+is not chosen costs nothing. Their parameters are rows of two arrays, ``k_n`` (nodes, normal parameters) and ``k_t``
+(nodes, friction parameters), whose cotangents are added to adj_k_n and adj_k_t.
 """
 
 import functools
@@ -13,10 +13,10 @@ from diffloom_mechanics.contact.friction_kernels import anisotropic_contact
 
 
 class ContactFunctions(NamedTuple):
-    """The device functions of a contact law, for gap c < 0, velocity v and unit normal of a point.
+    """Device functions of a contact law, for gap c < 0, velocity v and unit normal of a point.
 
     force(clock, c, v, normal, kn, kt) -> f; adjoint(clock, c, v, normal, kn, kt, a) -> adj_c, adj_v, adj_normal,
-    adj_kn, adj_kt. load(k_n, i), load_friction(k_t, i): the parameters in row i; add, add_friction: to row i.
+    adj_kn, adj_kt. load(k_n, i), load_friction(k_t, i): parameters in row i; add, add_friction: add to row i.
     """
 
     force: object
@@ -30,8 +30,8 @@ class ContactFunctions(NamedTuple):
 class ParameterRow(NamedTuple):
     """Device functions for rows of a fixed number of parameters.
 
-    load(k, i): those in row i. add(k, i, a): adds to row i. zero(x): as many zeros of the type of x. keep_where(c, a):
-    a where c holds, else zeros.
+    load(k, i): parameters in row i. add(k, i, a): adds to row i. zero(x): zeros of the type of x. keep_where(c, a): a
+    where c holds, else zeros.
     """
 
     load: object
@@ -42,7 +42,7 @@ class ParameterRow(NamedTuple):
 
 @functools.cache
 def parameter_row(width):
-    """The ParameterRow of ``width`` parameters, one or more."""
+    """Return the ParameterRow of ``width`` parameters, one or more."""
     if width == 1:
 
         @device
@@ -87,14 +87,15 @@ def parameter_row(width):
 
 @functools.cache
 def point_contact(normal, friction):
-    """The Contact of a NormalFunctions and a FrictionFunctions (see contact.law)."""
+    """Return the ContactFunctions of a NormalFunctions and a FrictionFunctions (see ``contact.law``)."""
     normal_force, normal_adjoint = normal.force, normal.adjoint
     friction_slope, friction_adjoint = friction.slope, friction.adjoint
 
     @device
     def force(clock, c, v, n, kn, kt):
-        """f_n n - s v_t on the tangential velocity v_t, with f_n and s as the laws say. Planes and obstacles of every
-        shape use it."""
+        """Return f_n n - s v_t for the tangential velocity v_t, with f_n and s by the laws. All planes and obstacles
+        use it.
+        """
         vn = dot3(n, v)
         fn = normal_force(clock, c, vn, kn)
         vt = sub3(v, mul3(n, vn))
@@ -102,9 +103,9 @@ def point_contact(normal, friction):
 
     @device
     def adjoint(clock, c, v, n, kn, kt, a):
-        """Cotangents for the cotangent ``a`` of the force; the same branches as in force.
+        """Transpose of force for the cotangent ``a``, in the branches of force.
 
-        adj_s = -v_t.a, adj_fn = n.a + what the slope takes, adj_vt = t v_t - s a.
+        adj_s = -v_t.a, adj_fn = n.a + the slope's, adj_vt = t v_t - s a.
         """
         vn = dot3(n, v)
         fn = normal_force(clock, c, vn, kn)
@@ -127,12 +128,12 @@ def point_contact(normal, friction):
 
 @functools.cache
 def ground_contact(normal, friction):
-    """Force of a particle's plane on it, and the adjoint."""
+    """Return the force of a plane on a particle, and the adjoint."""
     force, adjoint, load, add, load_friction, add_friction = point_contact(normal, friction)
 
     @device
     def ground_force(i, clock, q, u, plane, offset, k_n, k_t):
-        """Contact of particle i with its plane, at the gap n.p - offset."""
+        """Return the contact force on particle i from its plane, at the gap n.p - offset."""
         p = ld3(q, i)
         n = ld3(plane, i)
         c = dot3(n, p) - offset[i]

@@ -1,12 +1,12 @@
-"""Restitution and damping of one point that bounces, in closed form, for either normal law.
+"""Restitution and damping of one bouncing point, in closed form, for either normal law.
 
 Hunt-Crossley. A point that sinks in at the speed w under f = k d (1 + a w) loses speed by w dw/dd = -(k/m) d (1 + a w),
-so that w / (1 + a w) integrates to the same amount on the way in, from v to 0, as on the way out, from 0 to -e v. With
-x = a v this is
+so w / (1 + a w) has equal integrals over the way in, from v to 0, and over the way out, from 0 to -e v. With x = a v
+this is
 
     x - ln(1 + x) = -e x - ln(1 - e x),
 
-whatever mass and stiffness are. Given x it is solved by Lambert's W: e = (1 + W(-(1 + x) exp(-(1 + x)))) / x.
+for any mass and stiffness. Given x it is solved by Lambert's W: e = (1 + W(-(1 + x) exp(-(1 + x)))) / x.
 """
 
 from __future__ import annotations
@@ -25,7 +25,15 @@ from diffloom.transforms import suspend_transforms
 
 
 def rebound(dissipation: float, speed: float) -> float:
-    """Restitution of a point that hits at ``speed`` [m/s] under Hunt-Crossley with ``dissipation`` [s/m]."""
+    """Return the restitution of a point under the Hunt-Crossley law.
+
+    Args:
+        dissipation: Dissipation a [s/m].
+        speed: Speed of the impact [m/s].
+
+    Returns:
+        Speed after the impact over speed before.
+    """
     x = dissipation * speed
     if x < 1e-4:
         return 1.0 - 2.0 * x / 3.0
@@ -36,7 +44,18 @@ def rebound(dissipation: float, speed: float) -> float:
 
 @functools.cache
 def dissipation(restitution: float, reference_speed: float) -> float:
-    """Hunt-Crossley dissipation [s/m] of a point that leaves with ``restitution`` of ``reference_speed`` [m/s]."""
+    """Return the Hunt-Crossley dissipation of a restitution, as a number.
+
+    Args:
+        restitution: Speed after the impact over speed before, above 0, at most 1.
+        reference_speed: Speed of the impact [m/s].
+
+    Returns:
+        Dissipation a [s/m].
+
+    Raises:
+        InputError: An argument is out of range.
+    """
     check_restitution(restitution)
     if not reference_speed > 0.0:
         raise InputError(f"reference_speed: got {reference_speed:g} m/s; expected a positive speed")
@@ -46,23 +65,31 @@ def dissipation(restitution: float, reference_speed: float) -> float:
 
 
 def check_restitution(restitution: float) -> None:
-    """InputError unless it is above 0 and at most 1."""
+    """Raise InputError unless a restitution is above 0 and at most 1."""
     if not 0.0 < restitution <= 1.0:
         raise InputError(f"restitution: got {restitution:g}; expected a number above 0, at most 1")
 
 
 def solve_dissipation(restitution: Tensor, reference_speed: Tensor) -> Tensor:
-    """The same of tensors that broadcast, differentiable in both."""
+    """Return the Hunt-Crossley dissipation of restitutions, differentiable.
+
+    Args:
+        restitution: Speeds after the impact over speeds before, above 0, at most 1.
+        reference_speed: Speeds of the impact [m/s]; they broadcast.
+
+    Returns:
+        Dissipation a [s/m].
+    """
     x: Tensor = _Dissipation.apply(restitution)[0]  # type: ignore[no-untyped-call]
     return x / reference_speed
 
 
 class _Dissipation(torch.autograd.Function):
-    """x(e), and by the implicit function theorem dx/de = e x (1 + x) / (1 - e x - e^2 (1 + x))."""
+    """Autograd function x(e), with dx/de = e x (1 + x) / (1 - e x - e^2 (1 + x)) by the implicit function theorem."""
 
     @staticmethod
     def forward(restitution: Tensor) -> tuple[Tensor, Tensor]:
-        """x and its slope."""
+        """Return x and its slope."""
         e = restitution.detach().double().cpu().numpy()
         x = _x_of(e)
         # Near e = 1 both parts vanish; the limit is -3/2.
@@ -89,15 +116,17 @@ class _Dissipation(torch.autograd.Function):
 
 
 def _x_of(e: NDArray[np.float64]) -> NDArray[np.float64]:
-    """x of each, one by one: a number does not depend on those beside it."""
+    """Return x of each e, solved one by one, so that a number does not depend on its neighbours."""
     values, places = np.unique(e, return_inverse=True)
     return np.array([_x_at(float(value)) for value in values])[places].reshape(e.shape)
 
 
 @functools.lru_cache(maxsize=1024)
 def _x_at(e: float) -> float:
-    """By bisection: with x = (1 - exp(-s)) / e, what is left is a function of s >= 0 that changes sign once, far from
-    rounding."""
+    """Return x by bisection.
+
+    With x = (1 - exp(-s)) / e, the equation becomes a function of s >= 0 that changes sign once, far from rounding.
+    """
     low, high = 0.0, 2.0 + 1.0 / e
     while low < (s := 0.5 * (low + high)) < high:
         x = -math.expm1(-s) / e
@@ -106,11 +135,21 @@ def _x_at(e: float) -> float:
 
 
 def damping_ratio(restitution: float) -> float:
-    """zeta = k_d / (2 sqrt(k_e m)) of one point that bounces with ``restitution`` (0..1] under the linear law.
+    """Return zeta = k_d / (2 sqrt(k_e m)) of a point that bounces with a restitution under the linear law, by
+    bisection.
 
-    The force damps only while the point sinks in, so with no gravity during the impact the rebound is
-    e = exp(-zeta acos(zeta) / sqrt(1 - zeta^2)), which falls from 1 at zeta = 0 to 1/e at zeta = 1; beyond that
-    (overdamped) e = exp(-zeta arcosh(zeta) / sqrt(zeta^2 - 1)). Solved by bisection.
+    The force damps only while the point sinks in, so without gravity during the impact the rebound is e = exp(-zeta
+    acos(zeta) / sqrt(1 - zeta^2)), which falls from 1 at zeta = 0 to 1/e at zeta = 1. Beyond that (overdamped) it is e
+    = exp(-zeta arcosh(zeta) / sqrt(zeta^2 - 1)).
+
+    Args:
+        restitution: Speed after the impact over speed before, above 0, at most 1.
+
+    Returns:
+        Damping ratio zeta.
+
+    Raises:
+        InputError: The restitution is out of range.
     """
     check_restitution(restitution)
     low, high = 0.0, 1.0
@@ -123,7 +162,14 @@ def damping_ratio(restitution: float) -> float:
 
 
 def linear_rebound(zeta: float) -> float:
-    """Restitution of one point with damping ratio ``zeta`` under the linear law, at any speed."""
+    """Return the restitution of a point under the linear law, at any speed.
+
+    Args:
+        zeta: Damping ratio.
+
+    Returns:
+        Speed after the impact over speed before.
+    """
     if abs(zeta - 1.0) < 1e-7:
         return math.exp(-1.0)
     if zeta < 1.0:

@@ -1,4 +1,4 @@
-"""Obstacles whose distances are read from a grid: ground of given heights, and closed meshes."""
+"""Obstacles whose distances are read from a grid: height fields and closed meshes."""
 
 from __future__ import annotations
 
@@ -31,12 +31,16 @@ from diffloom_mechanics.node_sets import TouchingLinks
 @final
 @dataclass(frozen=True, kw_only=True)
 class HeightField(Obstacle):
-    """Ground whose height is given on a grid and smoothed by quadratic B-splines between.
+    """Ground whose height is given on a grid, smoothed by quadratic B-splines.
 
-    heights: rows along x of columns along z [m], 3 by 3 or more; the middle of the grid is at ``position``. spacing: of
-    the grid along x and z [m]. scale: factor on all heights. orientation: quaternion w x y z. There is nothing to touch
-    half a cell from the outermost heights and beyond. Differentiable: position, orientation, scale and contact; not the
-    heights and the spacing.
+    The middle of the grid is at ``position``. The ground ends half a cell inside the outermost heights. Differentiable
+    by position, orientation, scale and contact parameters, not by heights and spacing.
+
+    Args:
+        heights: Heights [m], rows along x of columns along z, at least 3 by 3.
+        spacing: Spacing of the grid along x and z [m], one length or two.
+        scale: Factor on all heights.
+        orientation: Quaternion w x y z.
     """
 
     heights: Sequence[Sequence[float]] = ((0.0,) * 3,) * 3
@@ -60,7 +64,7 @@ class HeightField(Obstacle):
 
     @classmethod
     def example(cls, context: TermContext) -> HeightField:
-        """Hills, one of which reaches over the lowest point."""
+        """Return hills, one of which reaches over the lowest point."""
         at = find_example_place(context)
         x, z = np.meshgrid(np.arange(9.0), np.arange(9.0), indexing="ij")
         hills = 0.2 * at.extent * (np.sin(0.9 * x + 0.3) + np.cos(0.7 * z - 0.4 * x))
@@ -102,12 +106,13 @@ STEEPEST = math.sqrt(3.0)
 @final
 @dataclass(frozen=True, kw_only=True)
 class MeshObstacle(Obstacle):
-    """A closed triangle mesh.
+    """Closed triangle mesh. Differentiable by position, orientation, scale and contact parameters, not by vertices.
 
-    mesh: a file that trimesh reads, a trimesh object, or vertices (V, 3) [m] and faces (F, 3). cells: of the grid of
-    distances along the longest side; edges are rounded over one cell. scale: factor on all lengths. orientation:
-    quaternion w x y z about the mesh's origin. Differentiable: position, orientation, scale and contact; not the
-    vertices.
+    Args:
+        mesh: File that trimesh reads, trimesh object, or vertices (V, 3) [m] and faces (F, 3).
+        cells: Cells of the distance grid along the longest side, 4 to 256; edges are rounded over one cell.
+        scale: Factor on all lengths.
+        orientation: Quaternion w x y z about the origin of the mesh.
     """
 
     mesh: Any
@@ -133,7 +138,7 @@ class MeshObstacle(Obstacle):
 
     @classmethod
     def example(cls, context: TermContext) -> MeshObstacle:
-        """A ball of triangles that reaches over the lowest point."""
+        """Return a ball of triangles that reaches over the lowest point."""
         import trimesh
 
         at = find_example_place(context)
@@ -168,8 +173,8 @@ class MeshObstacle(Obstacle):
         if isinstance(touches, TouchingLinks):
             radius = touches.roundest
         roundest = radius / float(params["scale"].detach())
-        # Balls around contact points need distances outside the mesh, as far as the largest of them. In powers of 2,
-        # so that a scale that is sought does not make a new grid at each value.
+        # Balls around contact points need distances outside the mesh, up to the largest radius. The margin is a power
+        # of 2, so that a fit of the scale does not make a new grid at each value.
         margin = 0.0 if roundest == 0.0 else 2.0 ** math.ceil(math.log2(roundest))
         if margin not in self._shapes:
             grid = distance_grid(*self.solid, self.cells, margin)

@@ -5,9 +5,9 @@ curvature of a surface is in the derivative of a contact force, and returns thos
 
 Meshes are values on a regular grid, read through quadratic B-splines (27 nodes), so that value and gradient are
 continuous. The nodes are the spline's coefficients, which reproduces planes exactly and rounds edges over one cell.
-``size`` is the number of nodes along each axis, ``start`` where the grid begins in ``values``. Sums over the nodes are
-written out axis by axis: fewer products than 27 weights would take, and no tuple is read at a place that only a
-running program knows.
+``size`` is the number of nodes along each axis, ``start`` the index of the grid's first value in ``values``. Sums over
+the nodes are written out axis by axis, which takes fewer products than 27 weights, and indexes no tuple by a run-time
+value.
 
 ``shapes`` of bodies is the tuple (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values).
 """
@@ -62,20 +62,20 @@ def plane_shape_adjoint(p, normal, adj_distance, adj_normal):
 
 @device
 def beyond(x, half):
-    """How far x lies outside [-half, half], with sign; 0 inside."""
+    """Signed distance of x outside [-half, half]; 0 inside."""
     return x - clamp(x, -half, half)
 
 
 @device
 def against(x, a):
-    """-a times the sign of x, 0 for x = 0: what a shift of the side that x lies beyond adds up to."""
+    """-a times the sign of x, 0 for x = 0: the cotangent of the side that x lies beyond."""
     zero = constant(x, 0)
     return where(x > zero, -a, where(x < zero, a, zero))
 
 
 @device
 def capsule_shape(p, radius, half):
-    """Distance from the segment of length 2 half along y, less the radius."""
+    """Distance from the segment of length 2 half along y, minus the radius."""
     length, n = length_and_direction((p[0], beyond(p[1], half), p[2]))
     return length - radius, n
 
@@ -145,7 +145,7 @@ def grid_node(p, origin, cell):
 
 @device
 def inside_grid(node, size):
-    """Whether the 27 nodes around ``node`` exist."""
+    """Return True if the 27 nodes around ``node`` exist."""
     return (
         node[0] >= 1 and node[1] >= 1 and node[2] >= 1
         and node[0] < size[0] - 1 and node[1] < size[1] - 1 and node[2] < size[2] - 1
@@ -164,7 +164,7 @@ def spline(t):
 
 @device
 def row_sums(at, z, values):
-    """Value, first and second derivative along z over the three nodes from ``at`` on. z: what ``spline`` gave."""
+    """Value, first and second derivative along z over the three nodes from ``at`` on. z: result of ``spline``."""
     v = values[at], values[at + 1], values[at + 2]
     return dot3(z[0], v), dot3(z[1], v), dot3(z[2], v)
 
@@ -262,7 +262,9 @@ def grid_size(b, shapes):
 
 @device
 def may_touch(b, p, shapes, limit):
-    """False when p is certainly farther than ``limit`` from shape b: outside the grid, or its node says so."""
+    """Return False when p is certainly farther than ``limit`` from shape b: outside the grid, or by its nearest
+    node.
+    """
     if shapes[0][b] != GRID:
         return True
     size = grid_size(b, shapes)

@@ -1,26 +1,26 @@
-"""Vertices against triangles that they may touch, from both sides, and the transposes.
+"""Contact of vertices with triangles, computed from both sides, and the transposes.
 
-Each pair is met twice: from the vertex, which sums the forces on itself, and from the triangle, which sums those on
-its corners into rows of its own for the vertices to gather. So no list of pairs is needed, nothing can overflow, no
+Each pair is computed twice: from the vertex, which sums the forces on itself, and from the triangle, which sums those
+on its corners into rows of its own for the vertices to gather. So no list of pairs is needed, nothing can overflow, no
 two threads write to one place, and the order of every sum is fixed.
 
 Vertices (x, u) and triangles (y, v, faces) belong to one shell or to two bodies. middles: centres of the triangles, in
 the last row the reach of a contact. cells, starts, order: those of cell_kernels, vertices before triangles in each.
-pushes (9 m, 3) of m triangles: row r < 3 m is the force on corner r; rows 3 m + 2 r and the next its cotangents of y
-and v. k_n, k_t: contact parameters of the vertices. slots: for node i, rows 3 face + corner that belong to it, at
+pushes (9 m, 3) of m triangles: row r < 3 m is the force on corner r; rows 3 m + 2 r and 3 m + 2 r + 1 its cotangents of
+y and v. k_n, k_t: contact parameters of the vertices. slots: for node i, rows 3 face + corner that belong to it, at
 slots[slots[i]] to slots[slots[i + 1]].
 
 A vertex touches a triangle at the nearest point. x and u hold the places and velocities of the vertex's body, y and v
-those of the triangle's, which may be the same.
+those of the triangle's, which may be one body.
 
 The gap g = p - sum w x leads from the nearest point of the triangle to the vertex. Closer than the thickness they push
-apart along n = g / |g| with the normal force that a contact law gives for the depth thickness - |g| and the rate
-d|g|/dt, and the triangle's corners share the reaction by the weights w. The push is central, so it exerts no torque,
-and rigid motion does not change |g|. With a friction law, triangle_kernels holds back what slides along.
+apart along n = g / |g| with the normal force of the contact law for the depth thickness - |g| and the rate d|g|/dt; the
+triangle's corners share the reaction by the weights w. The push is central, so it exerts no torque, and rigid motion
+does not change |g|. With a friction law, triangle_kernels holds back sliding.
 
-Both forms come as force(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t), the force on vertex i and what the
-corners take of it, zero when apart; its adjoint, the cotangents of (x, u) of the vertex, of the corners' y and v, and
-of the parameters of row i; and add(adj_k_n, adj_k_t, i, adj_kn, adj_kt), which adds these to their rows.
+Both forms come as force(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t), the force on vertex i and the parts of
+the corners, zero when apart; its adjoint, the cotangents of (x, u) of the vertex, of the corners' y and v, and of the
+parameters of row i; and add(adj_k_n, adj_k_t, i, adj_kn, adj_kt), which adds these to their rows.
 """
 
 import functools
@@ -41,12 +41,12 @@ from diffloom_mechanics.contact.triangle_kernels import (
 
 @functools.cache
 def vertex_contact(normal_law, friction_law=None):
-    """force, adjoint and add under a NormalFunctions and a FrictionFunctions, if any (see contact.law)."""
+    """Return force, adjoint and add under a NormalFunctions and, if any, a FrictionFunctions (see ``contact.law``)."""
     return _frictionless_contact(normal_law) if friction_law is None else _frictional_contact(normal_law, friction_law)
 
 
 def _frictionless_contact(normal_law):
-    """Without friction; k_t is not read."""
+    """Return force, adjoint and add without friction; k_t is not read."""
     normal_force, normal_adjoint = normal_law.force, normal_law.adjoint
     load, add_row, no_parameters, _ = parameter_row(normal_law.width)
 
@@ -70,7 +70,9 @@ def _frictionless_contact(normal_law):
 
     @device
     def adjoint(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t, adj_f, adj_g):
-        """With A and B the cotangents of the vertex, corner k takes adj_y = m[k] gap - w[k] A, adj_v = -w[k] B."""
+        """Transpose of force: with the vertex' cotangents A and B, corner k has adj_y = m[k] gap - w[k] A, adj_v =
+        -w[k] B.
+        """
         zero = constant(thickness, 0)
         none = (zero, zero, zero)
         p = ld3(x, i)
@@ -129,6 +131,7 @@ def _frictionless_contact(normal_law):
 
 
 def _frictional_contact(normal_law, friction_law):
+    """Return force, adjoint and add with friction."""
     force_on, force_adjoint = triangle_contact(normal_law, friction_law)
     load, add_row, no_normal, _ = parameter_row(normal_law.width)
     load_friction, add_friction, no_friction, _ = parameter_row(friction_law.width)
@@ -175,14 +178,14 @@ def _frictional_contact(normal_law, friction_law):
 
 @device
 def is_near(a, b, reach):
-    """Whether two points are closer than ``reach``."""
+    """Return True if two points are closer than ``reach``."""
     d = sub3(a, b)
     return dot3(d, d) < reach * reach
 
 
 @device
 def store_corner_forces(f, pushes, s0, s1, s2):
-    """Leave the forces on the corners of triangle f for their nodes to gather."""
+    """Store the forces on the corners of triangle f for their nodes to gather."""
     st3(pushes, 3 * f, s0)
     st3(pushes, 3 * f + 1, s1)
     st3(pushes, 3 * f + 2, s2)
@@ -190,7 +193,7 @@ def store_corner_forces(f, pushes, s0, s1, s2):
 
 @device
 def store_corner_cotangents(f, pushes, count, a):
-    """Leave the cotangents of y and v of each corner of triangle f, one of ``count``, for their nodes to gather."""
+    """Store the cotangents of y and v of each corner of triangle f, one of ``count``, for their nodes to gather."""
     row = 3 * count + 6 * f
     st3(pushes, row, a[0])
     st3(pushes, row + 1, a[1])
@@ -202,7 +205,7 @@ def store_corner_cotangents(f, pushes, count, a):
 
 @device
 def gather_corner_forces(i, slots, pushes, total):
-    """``total`` with the forces that triangles left for node i."""
+    """Return ``total`` plus the forces that triangles stored for node i."""
     for s in range(slots[i], slots[i + 1]):
         total = add3(total, ld3(pushes, slots[s]))
     return total
@@ -210,7 +213,7 @@ def gather_corner_forces(i, slots, pushes, total):
 
 @device
 def gather_corner_cotangents(i, slots, pushes, count, a_x, a_u):
-    """``a_x`` and ``a_u`` with the cotangents that ``count`` triangles left for node i."""
+    """Return ``a_x`` and ``a_u`` plus the cotangents that ``count`` triangles stored for node i."""
     for s in range(slots[i], slots[i + 1]):
         row = 3 * count + 2 * slots[s]
         a_x = add3(a_x, ld3(pushes, row))
@@ -220,16 +223,16 @@ def gather_corner_cotangents(i, slots, pushes, count, a_x, a_u):
 
 @functools.cache
 def skin_contact(normal_law, may_meet, friction_law=None):
-    """push_corners, push_vertex and their adjoints under a NormalFunctions and a FrictionFunctions (see
-    diffloom_mechanics.contact.law); without the latter nothing is held back, and k_t and adj_k_t are not used.
+    """Return push_corners, push_vertex and their adjoints under a NormalFunctions and, if any, a FrictionFunctions.
 
-    may_meet(i, j0, j1, j2, members): whether vertex i may touch the triangle of these corners at all.
+    Without the latter there is no friction, and k_t and adj_k_t are not used. may_meet(i, j0, j1, j2, members): True if
+    vertex i may touch the triangle of these corners at all.
     """
     touch_force, touch_force_adjoint, add = vertex_contact(normal_law, friction_law)
 
     @device
     def push_corners(f, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, pushes):
-        """Forces on the corners of triangle f from all vertices that touch it."""
+        """Store the forces on the corners of triangle f from all vertices that touch it."""
         R = x.dtype.type
         zero = (R(0), R(0), R(0))
         s0 = zero
@@ -258,7 +261,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
 
     @device
     def push_vertex(i, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, total):
-        """``total`` with the forces on vertex i from all triangles it touches."""
+        """Return ``total`` plus the forces on vertex i from all triangles it touches."""
         p = ld3(x, i)
         first = cells.shape[0] - faces.shape[0]
         r = middles[faces.shape[0], 0]
@@ -285,7 +288,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
         f, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, pushes, adj_x,
         adj_y,
     ):
-        """The corners' part of the transpose. adj_x, adj_y: cotangents of the forces on both."""
+        """Store the corners' part of the transpose. adj_x, adj_y: cotangents of the forces on both."""
         R = x.dtype.type
         zero = (R(0), R(0), R(0))
         x0 = zero
@@ -325,7 +328,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
         i, clock, x, u, y, v, faces, members, thickness, k_n, k_t, middles, cells, starts, order, adj_x, adj_y,
         adj_k_n, adj_k_t, a_x, a_u,
     ):
-        """The vertex's part of the transpose, added to ``a_x``, ``a_u`` and adj_k_n."""
+        """Return the vertex' part of the transpose, added to ``a_x``, ``a_u`` and adj_k_n."""
         p = ld3(x, i)
         first = cells.shape[0] - faces.shape[0]
         r = middles[faces.shape[0], 0]

@@ -1,5 +1,6 @@
-"""How bodies touch, as arrays for the kernels: contact points in clusters, signed distances of shapes, and the rows in
-which triangles leave what their corners gather."""
+"""Arrays for contact between bodies: contact points in clusters, signed distances of shapes, rows that corners
+gather.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +24,15 @@ CLUSTER = 8
 def cluster_points(
     points: Sequence[Points], roundness: Sequence[float], reach: Sequence[float] | None = None
 ) -> ContactPoints:
-    """``points`` (n, 3) [m] of each body in its own frame, with the radius [m] of the ball around each of them.
+    """Sort the contact points of bodies into clusters, by halving along the longest side.
 
-    reach: the farthest touching point of each body from its centre [m]; that of ``points`` when not given. Clusters are
-    found by halving along the longest side.
+    Args:
+        points: Points (n, 3) [m] of each body in its own frame.
+        roundness: Radius [m] of the ball around each point of a body.
+        reach: Distance of the farthest touching point of each body from its centre [m]; that of ``points`` by default.
+
+    Returns:
+        The contact points.
     """
     clusters = [split(own) for own in points]
     flat = [cluster for group in clusters for cluster in group]
@@ -39,7 +45,7 @@ def cluster_points(
         roundness=np.array(roundness, dtype=np.float64),
         cluster_starts=accumulate_offsets([len(group) for group in clusters]),
         cluster_centre=centre,
-        # A little wider than the exact ball, so that rounding in float32 leaves no point out.
+        # Slightly larger than the exact ball, so that rounding in float32 leaves no point out.
         cluster_radius=radius * (1.0 + 1e-6) + 1e-6 * np.repeat(reach, [len(g) for g in clusters]),
         point_starts=accumulate_offsets([len(cluster) for cluster in flat]),
         points=np.concatenate(flat),
@@ -47,7 +53,7 @@ def cluster_points(
 
 
 def split(points: Points) -> list[Points]:
-    """Clusters of at most CLUSTER points; always the same for the same points."""
+    """Return clusters of at most CLUSTER points; deterministic."""
     if len(points) <= CLUSTER:
         return [points]
     axis = int(np.ptp(points, axis=0).argmax())
@@ -57,17 +63,29 @@ def split(points: Points) -> list[Points]:
 
 
 def accumulate_offsets(counts: Sequence[int]) -> NDArray[np.int32]:
-    """0 and the running sums of ``counts``."""
+    """Return 0 and the running sums of some counts.
+
+    Args:
+        counts: Numbers of entries.
+
+    Returns:
+        Offsets (len(counts) + 1,).
+    """
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
 @dataclass(frozen=True)
 class BodyShape:
-    """A body's shape in its own frame.
+    """Shape of a body in its own frame.
 
-    kind, dims: "box" with half edges (3,), "sphere" with (radius,), "capsule" with (radius, half length of its axis
-    along y) [m]; "mesh" with () for all others, which are known by vertices (V, 3) and faces (F, 3), closed and looking
-    outwards. roundness: of the balls around its touching points [m]; grid: cells along a mesh's longest side.
+    Args:
+        kind: "box", "sphere", "capsule" or "mesh".
+        dims: Half edges of a box, radius of a sphere, radius and half length of a capsule's axis along y [m]; () for a
+            mesh.
+        vertices: Vertices (V, 3) [m].
+        faces: Faces (F, 3), closed and looking outwards.
+        roundness: Radius of the balls around its contact points [m].
+        grid: Cells of a mesh's distance grid along its longest side.
     """
 
     kind: str
@@ -79,8 +97,15 @@ class BodyShape:
 
 
 def build_shape_arrays(solids: Sequence[BodyShape], margin: float = 0.0) -> ShapeArrays:
-    """As the kernels take them. Bodies with the same mesh share one grid of distances, which reaches out as far as
-    their balls do, and at least by ``margin`` [m]."""
+    """Return shapes as arrays for the kernels. Bodies with equal meshes share one grid of distances.
+
+    Args:
+        solids: Shape of each body.
+        margin: Least distance outside the meshes up to which distances are needed [m]; the balls' radius if larger.
+
+    Returns:
+        The arrays.
+    """
     roundest = max(margin, *(solid.roundness for solid in solids))
     grids: dict[tuple[bytes, int], tuple[int, DistanceGrid]] = {}
     rows: list[tuple[int, DistanceGrid] | None] = []
@@ -112,7 +137,7 @@ def build_shape_arrays(solids: Sequence[BodyShape], margin: float = 0.0) -> Shap
 
 
 def bounds(solid: BodyShape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The box around a shape, a millionth wider so that rounding leaves nothing out."""
+    """Return the box around a shape, enlarged by a millionth against rounding."""
     low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
     if solid.kind == "sphere":
         high = np.full(3, solid.dims[0])
@@ -126,9 +151,16 @@ def bounds(solid: BodyShape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def sample_round_shape(kind: str, dims: Sequence[float]) -> tuple[Points, float]:
-    """Return the points whose balls make up a round shape, and their radius [m].
+    """Return the points whose balls make up a round shape, and their radius.
 
-    A sphere has its centre, a capsule points along its axis, half a radius apart. kind, dims: as for BodyShape.
+    A sphere has its centre, a capsule points along its axis, half a radius apart.
+
+    Args:
+        kind: "sphere" or "capsule".
+        dims: Sizes as in BodyShape.
+
+    Returns:
+        Points (n, 3) [m] and radius [m].
     """
     if kind == "sphere":
         return np.zeros((1, 3)), dims[0]
@@ -139,9 +171,19 @@ def sample_round_shape(kind: str, dims: Sequence[float]) -> tuple[Points, float]
 
 
 def read_spacing(table: Mapping[str, Any], vertices: Points) -> float:
-    """Return the largest distance [m] between the points of a shape that touch other bodies, from its table.
+    """Return the largest distance between the contact points of a shape, from its table.
 
-    By default it is a little over a third of the shape's longest side.
+    By default it is 0.36 of the shape's longest side.
+
+    Args:
+        table: Table of the shape, with the key ``spacing`` [m] or without.
+        vertices: Vertices (V, 3) [m].
+
+    Returns:
+        Spacing [m].
+
+    Raises:
+        InputError: The spacing is not positive.
     """
     spacing = table.get("spacing", 0.36 * float(np.ptp(vertices, axis=0).max()))
     if not isinstance(spacing, (int, float)) or not spacing > 0.0:
@@ -150,7 +192,19 @@ def read_spacing(table: Mapping[str, Any], vertices: Points) -> float:
 
 
 def read_rounding(table: Mapping[str, Any], kind: str, dims: Sequence[float]) -> float:
-    """Return the radius [m] of a box's edges and corners, from its table; 0 unless given."""
+    """Return the radius of a box's edges and corners, from its table.
+
+    Args:
+        table: Table of the shape, with the key ``rounding`` [m] or without.
+        kind: Kind of the shape.
+        dims: Sizes as in BodyShape.
+
+    Returns:
+        Radius [m]; 0 by default.
+
+    Raises:
+        InputError: The shape is no box, or the radius is too large.
+    """
     rounding = table.get("rounding", 0.0)
     if rounding == 0.0:
         return 0.0
@@ -164,12 +218,27 @@ def read_rounding(table: Mapping[str, Any], kind: str, dims: Sequence[float]) ->
 
 
 def round_up_to_power_of_two(n: int) -> int:
-    """The smallest power of two that is not below n."""
+    """Return the smallest power of two that is at least n.
+
+    Args:
+        n: A number.
+
+    Returns:
+        The power of two.
+    """
     return 1 << max(n - 1, 1).bit_length()
 
 
 def find_corner_slots(faces: NDArray[np.integer[Any]], particles: int) -> NDArray[np.int32]:
-    """For each vertex i the rows 3 face + corner that belong to it, at slots[slots[i]] to slots[slots[i + 1]]."""
+    """Return the rows that belong to each vertex in arrays with one row per corner of a face.
+
+    Args:
+        faces: Corners (faces, 3).
+        particles: Number of vertices.
+
+    Returns:
+        slots, int32: vertex i has the rows 3 face + corner in ``slots[slots[i]:slots[i + 1]]``.
+    """
     starts = np.concatenate([[0], np.cumsum(np.bincount(faces.ravel(), minlength=particles))])
     rows = np.argsort(faces.ravel(), kind="stable")
     return np.concatenate([starts + particles + 1, rows]).astype(np.int32)

@@ -1,27 +1,28 @@
-"""A ball, or a point, that touches a triangle with friction, and the transpose.
+"""Contact of a ball, or a point, with a triangle with friction, and the transpose.
 
-The gap leads from the nearest point of the triangle, sum w x, to the centre p of the ball of radius rho; along it,
-n = gap / |gap|. Both touch where the depth rho + thickness - |gap| is above 0, at the place p - rho n: the force f of
-the contact law acts there on the ball, and on the triangle as ``distribute_force`` gives it to its corners. So no force
-and no torque is lost, and what moves as one body does not slide.
+The gap leads from the nearest point of the triangle, sum w x, to the centre p of the ball of radius rho, along n = gap
+/ |gap|. Both touch where the depth rho + thickness - |gap| is positive, at the place p - rho n. The force f of the
+contact law acts there on the ball, and on the triangle's corners as ``distribute_force`` gives it. So no force and no
+torque is lost, and bodies that move as one do not slide.
 
-``meeting`` is (whether they touch, w, feature, gap, |gap|, n, place, what carries the place).
+``meeting`` is (True if they touch, w, feature, gap, |gap|, n, place, plate coordinates of the place).
 
-A triangle carries a place beside it along, as a rigid plate would.
-
-A place beside the triangle (a, b, c) is a + s e1 + t e2 + g with the edges e1 = b - a and e2 = c - a, coordinates s and
-t and a part g across. When the corners move by z0, z1, z2, with the dual edges d1, d2 (di.ej = 1 or 0) it moves by
+A triangle carries a place beside it along, as a rigid plate would. A place beside the triangle (a, b, c) is a + s e1 +
+t e2 + g with the edges e1 = b - a and e2 = c - a, coordinates s and t and a part g across. When the corners move by z0,
+z1, z2, with the dual edges d1, d2 (di.ej = 1 or 0) it moves by
 
     V(z) = z0 + s y1 + t y2 - d1 (g.y1) - d2 (g.y2),   y1 = z1 - z0, y2 = z2 - z0,
 
 which is exact for translations and rotations: the normal turns by -d1 (n.y1) - d2 (n.y2). A force f at the place is
-handed to the corners by the transpose of V, so force and torque arrive whole, and rigid motion makes nothing slide.
+distributed to the corners by the transpose of V, which preserves force and torque, and rigid motion makes nothing
+slide.
 
-Along the contact's normal n the nearest point counts instead, with its weights w: a push follows from an energy then.
+Along the contact's normal n the nearest point counts instead, with its weights w, because a push then follows from an
+energy.
 
     W(z) = V(z) + n n.(sum w z - V(z))
 
-A triangle whose height is below SLIM of its longest edge turns too easily to be held on to: there W(z) = sum w z.
+A triangle whose height is below SLIM of its longest edge turns too easily to carry a place: there W(z) = sum w z.
 """
 
 import functools
@@ -34,7 +35,9 @@ FACE, AB, BC, CA, CORNER = 0, 1, 2, 3, 4
 
 @device
 def along_edge(p, a, b):
-    """Position in [0, 1] of the point of edge ab nearest to p, its squared distance, and whether it is inside."""
+    """Return the position in [0, 1] of the point of edge ab nearest to p, its squared distance, and True if it is
+    inside.
+    """
     zero = constant(p[0], 0)
     one = constant(p[0], 1)
     e = sub3(b, a)
@@ -49,7 +52,7 @@ def along_edge(p, a, b):
 
 @device
 def closest_point(p, a, b, c):
-    """Weights of a, b, c and the feature that holds the nearest point: the face, an edge, or a corner."""
+    """Return the weights of a, b, c and the feature that holds the nearest point: the face, an edge, or a corner."""
     zero = constant(p[0], 0)
     one = constant(p[0], 1)
     e1 = sub3(b, a)
@@ -83,7 +86,7 @@ def closest_point(p, a, b, c):
 
 @device
 def edge_adjoint(a, b, adj_tau):
-    """L and the multiplier of an edge: with e = b - a, adj_tau / |e|^2 and that times e."""
+    """Return L and the multiplier of an edge: with e = b - a, adj_tau / |e|^2 times e, and adj_tau / |e|^2."""
     e = sub3(b, a)
     multiplier = adj_tau / dot3(e, e)
     return mul3(e, multiplier), multiplier
@@ -91,10 +94,11 @@ def edge_adjoint(a, b, adj_tau):
 
 @device
 def closest_point_adjoint(a, b, c, feature, adj_w):
-    """L and multipliers m such that, with gap = p - sum w x: adj_p = L and adj_x = m gap - w L for each corner x.
+    """Return L and multipliers m such that, with gap = p - sum w x, adj_p = L and adj_x = m gap - w L for each corner
+    x.
 
     On the face the weights solve G (s, t) = (e1.r, e2.r); with G l = (adj_s, adj_t), L = l1 e1 + l2 e2 and the
-    multipliers are (-l1 - l2, l1, l2). An edge is the same in one dimension; a corner holds its weights fixed.
+    multipliers are (-l1 - l2, l1, l2). An edge is the one-dimensional case; a corner holds its weights fixed.
     """
     zero = constant(a[0], 0)
     L = (zero, zero, zero)
@@ -136,7 +140,7 @@ def blend(w, a, b, c):
 
 @device
 def plate_coordinates(place, a, b, c):
-    """d1, d2, s, t, g, and whether the triangle carries the place."""
+    """Return d1, d2, s, t, g of a place, and True if the triangle carries it."""
     zero = constant(place[0], 0)
     one = constant(place[0], 1)
     e1 = sub3(b, a)
@@ -160,7 +164,7 @@ def plate_coordinates(place, a, b, c):
 
 @device
 def carry_rigidly(carried_by, z0, z1, z2):
-    """V(z), and the differences y1 and y2."""
+    """Return V(z), and the differences y1 and y2."""
     d1, d2, s, t, g, _ = carried_by
     y1 = sub3(z1, z0)
     y2 = sub3(z2, z0)
@@ -170,7 +174,7 @@ def carry_rigidly(carried_by, z0, z1, z2):
 
 @device
 def carry(carried_by, w, n, z0, z1, z2):
-    """W(z)."""
+    """Return W(z)."""
     nearest = blend(w, z0, z1, z2)
     if not carried_by[5]:
         return nearest
@@ -180,7 +184,7 @@ def carry(carried_by, w, n, z0, z1, z2):
 
 @device
 def distribute_force(carried_by, w, n, f):
-    """What each corner takes of the force f at the place: the transpose of W."""
+    """Return the force on each corner for the force f at the place: the transpose of W."""
     d1, d2, s, t, g, wide = carried_by
     if not wide:
         return mul3(f, w[0]), mul3(f, w[1]), mul3(f, w[2])
@@ -199,7 +203,7 @@ def distribute_force(carried_by, w, n, f):
 
 @device
 def carry_adjoint(carried_by, w, n, z0, z1, z2, adj):
-    """Cotangents of w, of n, and of (d1, d2, s, t, g) for the cotangent ``adj`` of W(z).
+    """Return the cotangents of w, of n, and of (d1, d2, s, t, g) for the cotangent ``adj`` of W(z).
 
     With h = sum w z - V(z), b = adj.n and the tangential part m = adj - b n: adj_w = b n.z, adj_n = adj n.h + b h,
     adj_s = m.y1, adj_t = m.y2, adj_di = -m g.yi, adj_g = -(m.d1) y1 - (m.d2) y2.
@@ -221,9 +225,9 @@ def carry_adjoint(carried_by, w, n, z0, z1, z2, adj):
 
 @device
 def plate_coordinates_adjoint(place, a, b, c, carried_by, adj):
-    """Cotangents of the place and of the three corners for those of (d1, d2, s, t, g).
+    """Return the cotangents of the place and of the three corners for those of (d1, d2, s, t, g).
 
-    The dual edges D = E (E^T E)^-1 take adj_E = N adj_D D^T D - D adj_D^T D, where N projects onto the normal.
+    The dual edges D = E (E^T E)^-1 give adj_E = N adj_D D^T D - D adj_D^T D, where N projects onto the normal.
     """
     d1, d2, s, t, _, wide = carried_by
     adj_d1, adj_d2, adj_s, adj_t, adj_g = adj
@@ -253,7 +257,7 @@ def plate_coordinates_adjoint(place, a, b, c, carried_by, adj):
 
 @device
 def find_contact(p, rho, thickness, a, b, c):
-    """Where a ball and the triangle (a, b, c) touch."""
+    """Return the contact of a ball with the triangle (a, b, c): a ``meeting``."""
     w, feature = closest_point(p, a, b, c)
     gap = sub3(p, blend(w, a, b, c))
     distance = sqrt(dot3(gap, gap))
@@ -267,15 +271,18 @@ def find_contact(p, rho, thickness, a, b, c):
 
 @functools.cache
 def triangle_contact(normal_law, friction_law):
-    """Force and adjoint under a NormalFunctions and a FrictionFunctions (see diffloom_mechanics.contact.law).
+    """Return force and adjoint under a NormalFunctions and a FrictionFunctions (see
+    ``diffloom_mechanics.contact.law``).
 
-    u: the ball's velocity at the place; v0, v1, v2: those of the corners.
+    u: velocity of the ball at the place; v0, v1, v2: velocities of the corners.
     """
     force_at, adjoint_at, _, _, _, _ = point_contact(normal_law, friction_law)
 
     @device
     def force(clock, meeting, rho, thickness, u, v0, v1, v2, kn, kt):
-        """The force on a ball that touches, and what the corners take of it, to be subtracted from theirs."""
+        """Return the force on a touching ball, and the parts of it that are to be subtracted from the forces on the
+        corners.
+        """
         _, w, _, _, distance, n, _, carried_by = meeting
         slip = sub3(u, carry(carried_by, w, n, v0, v1, v2))
         f = force_at(clock, distance - (rho + thickness), slip, n, kn, kt)
@@ -283,8 +290,11 @@ def triangle_contact(normal_law, friction_law):
 
     @device
     def force_adjoint(clock, meeting, rho, thickness, u, v0, v1, v2, kn, kt, z, z0, z1, z2):
-        """For the cotangents z of the force at the place and z0, z1, z2 of those on the corners: the force, the
-        cotangents of u and of the gap's length, those of n, w and what carries the place, and of kn and kt."""
+        """Transpose of force for the cotangents z of the force at the place and z0, z1, z2 of those on the corners.
+
+        Returns the force, the cotangents of u and of the gap's length, those of n, w and the plate coordinates, and of
+        kn and kt.
+        """
         _, w, _, _, distance, n, _, carried_by = meeting
         slip = sub3(u, carry(carried_by, w, n, v0, v1, v2))
         depth = distance - (rho + thickness)
@@ -306,7 +316,7 @@ def triangle_contact(normal_law, friction_law):
 
 @device
 def find_contact_adjoint(p, rho, a, b, c, meeting, adj_c, adj, adj_place):
-    """Cotangents of p and of the corners for those that force_adjoint returns, and for that of the place."""
+    """Return the cotangents of p and of the corners for those that force_adjoint returns, and for that of the place."""
     _, w, feature, gap, distance, n, place, carried_by = meeting
     adj_n, adj_w, by = adj
     of_place, x0, x1, x2 = plate_coordinates_adjoint(place, a, b, c, carried_by, by)

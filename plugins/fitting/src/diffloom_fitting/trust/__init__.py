@@ -1,4 +1,4 @@
-"""Whether a fit's answer can be trusted: what converged, what was visible, what the pixels determine."""
+"""Judgement of a fit: whether it converged, saw the object, determined its unknowns and explains the video."""
 
 from diffloom.lazy import lazy_exports
 

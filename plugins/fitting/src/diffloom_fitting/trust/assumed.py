@@ -1,4 +1,4 @@
-"""What is taken as known and is not quite: how far an error of it would move what is found."""
+"""Errors of values that are assumed to be known, and the shift of the estimate that they cause."""
 
 from __future__ import annotations
 
@@ -16,32 +16,42 @@ from diffloom_fitting.trust.linearised import Linearised
 from diffloom_fitting.unknowns import Slot, Unknown, UnknownLayout, can_be_sought, resolve
 from diffloom_fitting.validation import real
 
-STEP = 1e-3  # of a deviation
+STEP = 1e-3  # step of the central difference, in deviations
 
 
 def check_assumed(assumed: Mapping[str, float], sought: Mapping[str, object], scene: Scene) -> None:
-    """Raise unless each name is a number of the scene that is not sought, with a deviation above 0."""
+    """Raise unless each name is a single number of the scene that is not sought, with a deviation above 0."""
     for name, deviation in assumed.items():
         if not can_be_sought(name, scene):
             raise InputError(
                 f"assumed.{name}: the scene has nothing called {name!r}{suggest_name(name, list_seekable(scene))}"
             )
         if name in sought:
-            raise InputError(f"assumed.{name}: this is sought; what is known of it beforehand is a prior")
+            raise InputError(f"assumed.{name}: this is an unknown; remove it here and give it a prior (prior.gaussian)")
         real(f"assumed.{name}", deviation, above=0.0)
         if (size := _slot(name, scene).size) != 1:
-            raise InputError(f"assumed.{name}: this is {size} numbers; name one of them, such as {name}.x")
+            raise InputError(f"assumed.{name}: got {size} numbers; expected one: name a component, such as {name}.x")
 
 
 def assumed_shift(objective: Objective, end: Linearised, inverse: Tensor, assumed: Mapping[str, float]) -> Tensor:
-    """(n,): how far the estimate, in scaled coordinates, moves with one deviation of everything that is assumed.
+    """Return the shift of the estimate, in scaled coordinates, for one deviation of each assumed value.
 
-    What no residual tells, since it is not sought: with d the residuals' change by a deviation of an assumed number,
-    the estimate moves by A^-1 J'd. Errors of several numbers are independent. inverse: (n, n).
+    The residuals do not show these errors, because the assumed values are not sought. With d the change of the
+    residuals by one deviation of an assumed value, the estimate moves by A^-1 J'd. Errors of several values are
+    independent.
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        inverse: (n, n), A^-1.
+        assumed: Standard deviation of each assumed value, by name, in its unit.
+
+    Returns:
+        (n,), root of the summed squares.
     """
     total = torch.zeros_like(end.size)
     for name, deviation in assumed.items():
-        # A whole deviation may move the object out of the image: slopes say what a fit would make up for.
+        # A small step, because a whole deviation may move the object out of the image.
         ahead, behind = (_residuals(objective, end.z, name, sign * STEP * deviation) for sign in (1.0, -1.0))
         total = total + (inverse @ (end.unit @ ((ahead - behind) / (2.0 * STEP)))).square()
     return total.sqrt()
@@ -52,7 +62,7 @@ def _slot(name: str, scene: Scene) -> Slot:
 
 
 def _residuals(objective: Objective, z: Tensor, name: str, step: float) -> Tensor:
-    """(N,): the residuals at ``z`` with an assumed number changed by ``step``."""
+    """Return the residuals (N,) at ``z`` with an assumed number changed by ``step``."""
     slot = _slot(name, objective.scene)
     there = slot.space.encode((slot.start + step).reshape(-1), name).to(z.dtype)
     changed = replace(

@@ -1,4 +1,4 @@
-"""Model error: how far an estimate moves when a window of time is left out."""
+"""Model error: the shift of an estimate when a window of time is left out."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from torch import Tensor
 
 from diffloom_fitting.trust.linearised import Linearised
 
-MOST = 8  # windows
-LEAST = 3
-QUANTILES = (1.960, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365)  # 97.5 % of Student's law; 0 is the normal one
+MOST = 8  # largest number of windows
+LEAST = 3  # smallest number of windows
+QUANTILES = (1.960, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365)  # 97.5 % quantiles of Student's t; 0: normal law
 
 
 def window_count(fields: list[Tensor]) -> int:
-    """How many windows of at least two frames the videos can be cut into; 0 when their residuals have no frames."""
+    """Return the number of windows of at least two frames; 0 if the residuals have no frames or are too few."""
     if any(field.dim() not in (2, 3, 4) for field in fields):
         return 0
     count = min(MOST, min(len(field) for field in fields) // 2)
@@ -21,11 +21,18 @@ def window_count(fields: list[Tensor]) -> int:
 
 
 def block_covariance(end: Linearised, curvature: Tensor, kept: Tensor) -> Tensor | None:
-    """(n, n): the block jackknife's covariance in scaled coordinates, over windows of time; None with too few frames.
+    """Return the covariance of the block jackknife over windows of time (Künsch 1989).
 
-    Each window is left out in turn and the estimate moved by one Gauss-Newton step on the rest. Whatever the residuals
-    are, noise or an error of the model that lasts within a window and differs between windows, it shows in how far
-    these estimates lie apart. curvature: (n, n), of the whole. kept: (n, k), the directions that are determined.
+    Each window is left out in turn, and the estimate moves by one Gauss-Newton step on the rest. The scatter of these
+    estimates contains noise and errors of the model that differ between windows.
+
+    Args:
+        end: The linearised end of the fit.
+        curvature: (n, n), of all windows together.
+        kept: (n, k), the directions that are determined.
+
+    Returns:
+        (n, n) in scaled coordinates, or None with too few frames.
     """
     count = window_count(end.fields)
     if count == 0 or kept.shape[1] == 0:
@@ -35,7 +42,7 @@ def block_covariance(end: Linearised, curvature: Tensor, kept: Tensor) -> Tensor
     for bend, slope in _windows(end, count):
         rest = whole - kept.T @ bend @ kept
         if float(torch.linalg.eigvalsh(rest)[0]) < 1e-3 * float(torch.linalg.eigvalsh(whole)[0]):
-            rest = whole  # without this window something would not be determined at all
+            rest = whole  # the other windows alone leave a direction open
         moved.append(kept @ torch.linalg.solve(rest, kept.T @ slope))
     apart = torch.stack(moved)
     apart = apart - apart.mean(dim=0)
@@ -43,7 +50,7 @@ def block_covariance(end: Linearised, curvature: Tensor, kept: Tensor) -> Tensor
 
 
 def _windows(end: Linearised, count: int) -> list[tuple[Tensor, Tensor]]:
-    """(J J', J r) of each window, all views together."""
+    """Return (J J', J r) of each window, summed over views."""
     found = []
     for b in range(count):
         bend, slope = torch.zeros_like(end.prior), torch.zeros_like(end.size)
@@ -58,7 +65,9 @@ def _windows(end: Linearised, count: int) -> list[tuple[Tensor, Tensor]]:
 
 
 def widen_by_student(fields: list[Tensor]) -> float:
-    """By how much a deviation from so few windows must be widened for 1.96 of them to cover 95 %: Student's 97.5 %
-    quantile over the normal law's."""
+    """Return the factor on a deviation from few windows that makes 1.96 of it cover 95 %.
+
+    It is Student's 97.5 % quantile over that of the normal law.
+    """
     freedom = max(window_count(fields), LEAST) - 1
     return QUANTILES[freedom] / QUANTILES[0]

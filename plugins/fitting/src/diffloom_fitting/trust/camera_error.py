@@ -1,4 +1,4 @@
-"""What a camera and its codec do that no unknown stands for: soften, brighten, mix in frames before and after."""
+"""Errors of a camera and its codec that no unknown stands for: blur, brightness, contrast and frame mixing."""
 
 from __future__ import annotations
 
@@ -17,17 +17,25 @@ from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 from diffloom_fitting.trust.linearised import Linearised
 
-STEP = 0.01  # of full brightness
-OUTLINE = 0.25  # [px]: as well as an outline that was cut out of a video is known
+STEP = 0.01  # change of brightness or contrast, relative to full brightness
+OUTLINE = 0.25  # uncertainty of a segmented outline [px]
 
 
 def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: float) -> tuple[Tensor, Tensor]:
-    """(n,) each: how far the estimate, in scaled coordinates, would move if the camera's errors were fitted beside it;
-    and how far independent pixels of this ``noise`` alone would move it (Hausman's test compares the two).
+    """Return the shift of the estimate if the camera's errors were fitted with the unknowns.
 
-    One Gauss-Newton step with a column for each error of each video, and one for its drift: a codec's frames are coded
-    from earlier ones, and lose more and more. Zero where no video was recorded (grey levels of no size) or its loss
-    compares no images. kept: (n, k), the directions that are determined.
+    One Gauss-Newton step with a column for each error of each video, and one for its drift, because codecs lose more
+    detail from frame to frame. The shift by noise alone allows Hausman's test (1978).
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        kept: (n, k), the directions that are determined.
+        noise: Standard deviation of independent pixels.
+
+    Returns:
+        (n,) the shift and (n,) its part by noise alone, in scaled coordinates. Both are zero if no video was recorded
+        or if its loss compares no images.
     """
     errors = list(_errors(objective, end))
     if not errors or kept.shape[1] == 0:
@@ -37,7 +45,7 @@ def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: flo
     beside = kept.T @ torch.cat(cross, dim=1)
     joint = torch.cat([torch.cat([inner, beside], dim=1), torch.cat([beside.T, torch.block_diag(*own)], dim=1)])
     slope = torch.cat([kept.T @ end.half, *slopes])
-    # Errors that look alike, as blur and lag of a still object do, share what they explain.
+    # The pseudoinverse shares the residual among errors that look alike, such as blur and lag of a still object.
     both, alone, k = torch.linalg.pinv(joint, hermitian=True), torch.linalg.inv(inner), len(inner)
     moved = kept @ (both[:k] @ slope - alone @ slope[:k])
     freed = (kept @ (both[:k, :k] - alone) @ kept.T).diagonal().clamp(min=0.0)
@@ -45,10 +53,17 @@ def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: flo
 
 
 def outline_shift(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:
-    """(n,): how far the estimate, in scaled coordinates, moves when all outlines lie a quarter of a pixel farther out.
+    """Return the shift of the estimate when all outlines lie a quarter of a pixel farther out.
 
-    Where an object ends in a video is a matter of its encoding, of sharpening and of the segmenter, the same in all
-    frames, so no residual tells: it is the error of a ruler. Zero where no masks were made. inverse: (n, n).
+    Encoding, sharpening and the segmenter move an outline alike in all frames, so no residual shows it.
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        inverse: (n, n), inverse of the curvature.
+
+    Returns:
+        (n,) in scaled coordinates; zero if the targets have no segmented masks.
     """
     targets = objective.target.by_view()
     if all(target.confidence is None for target in targets.values()):
@@ -66,7 +81,7 @@ def outline_shift(objective: Objective, end: Linearised, inverse: Tensor) -> Ten
 
 
 def _wider(view: View, target: Target) -> tuple[View, Target]:
-    """What is drawn with its outline farther out; and tracks, which are not drawn, farther in."""
+    """Return the view with its outline farther out, and the target with radii of tracks smaller by as much."""
     image, tracks = view.image, target.tracks
     if image is not None and image.silhouette is not None:
         mask = image.silhouette
@@ -79,7 +94,7 @@ def _wider(view: View, target: Target) -> tuple[View, Target]:
 
 
 def _errors(objective: Objective, end: Linearised) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Of each recorded video with C errors E, columns of unit length: J'E (n, C), E'E (C, C) and E'r (C,)."""
+    """Yield J'E (n, C), E'E (C, C) and E'r (C,) of each recorded video, for C errors E with columns of unit length."""
     targets = objective.target.by_view()
     if not objective.loss.outputs or not any(target.step > 0.0 for target in targets.values()):
         return
@@ -96,9 +111,14 @@ def _errors(objective: Objective, end: Linearised) -> Iterator[tuple[Tensor, Ten
 
 
 def _normal(rows: Tensor, changes: Tensor, frames: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(J'E, E'E, E'r) for changes (c, N) that last, and that grow over the frames. rows: (n + 1, N), slopes and r.
+    """Return (J'E, E'E, E'r) for changes (c, N) that are constant, and that grow over the frames.
 
-    Frame by frame: of a long video twice as many columns would not fit beside the slopes.
+    The sums run frame by frame, because all columns of a long video would not fit into memory.
+
+    Args:
+        rows: (n + 1, N), slopes and residuals.
+        changes: (c, N), changes of the residuals.
+        frames: Number of frames in N.
     """
     count = 2 * len(changes)
     cross, own = rows.new_zeros(len(rows), count), rows.new_zeros(count, count)
@@ -115,7 +135,7 @@ def _normal(rows: Tensor, changes: Tensor, frames: int) -> tuple[Tensor, Tensor,
 
 
 def _changes(loss: Loss, view: View, target: Target) -> list[Tensor]:
-    """(N,) each: the residuals' change with one error of a recorded video; those that show."""
+    """Return the change of the residuals (N,) for each error of a recorded video that is visible."""
     exact = loss.residuals(view, target)
     if view.image is None or exact is None:
         return []
@@ -125,9 +145,11 @@ def _changes(loss: Loss, view: View, target: Target) -> list[Tensor]:
 
 
 def _recorded(image: Image, coded: bool) -> Iterator[Image]:
-    """The images as a camera might have them: blurred, brighter, with more contrast, late, early.
+    """Yield the images with one error each: blurred, brighter, with more contrast, late, early.
 
-    coded: brightness and colour each on its own, since codecs keep them apart and colour far less well.
+    Args:
+        image: The images as drawn.
+        coded: True to change brightness and colour separately, because codecs store colour at lower resolution.
     """
     for change in (_blurred, _brighter, _contrasted, _late, _early):
         rgba = None if image.rgba is None else change(image.rgba)
@@ -141,7 +163,7 @@ def _recorded(image: Image, coded: bool) -> Iterator[Image]:
 
 
 def _blurred(frames: Tensor) -> Tensor:
-    """Each pixel the mean of the nine around it; frames: (frames, height, width, channels)."""
+    """Replace each pixel by the mean of its 3 x 3 neighbourhood; frames: (frames, height, width, channels)."""
     edged = pad(frames.permute(0, 3, 1, 2), (1, 1, 1, 1), mode="replicate")
     return avg_pool2d(edged, 3, stride=1).permute(0, 2, 3, 1)
 
@@ -159,5 +181,5 @@ def _late(frames: Tensor) -> Tensor:
 
 
 def _early(frames: Tensor) -> Tensor:
-    """As where a codec draws a frame from those after it."""
+    """Mix in the next frame, as codecs with bidirectional prediction do."""
     return torch.cat([frames[1:], frames[-1:]])

@@ -1,4 +1,4 @@
-"""Noise of pixels that err together: how far its correlation reaches, and what it does to a sum over pixels."""
+"""Noise that is correlated between pixels and frames: its covariance, and the scatter of a sum over pixels."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
 NEGLIGIBLE = 0.05  # correlation below which errors count as independent
-BESIDE = 5  # [px] side of the window in which the size of noise is measured
-FARTHEST = 12  # [px] beyond which no correlation is looked for
+BESIDE = 5  # side of the window in which the local size of noise is measured [px]
+FARTHEST = 12  # largest distance for which the correlation is measured [px]
 
 
 @dataclass(frozen=True)
 class CorrelatedNoise:
-    """Covariance of the residuals r of a video: in_time[|t - t'|] in_space[c, c', dy, dx], the same everywhere.
+    """Stationary covariance of a video's residuals: in_time[|t - t'|] in_space[c, c', dy, dx].
 
-    in_time: (lags,), 1 for lag 0. in_space: (channels, channels, 2 reach - 1, 2 reach - 1), lag 0 in its middle.
+    Args:
+        in_time: (lags,), 1 for lag 0.
+        in_space: (channels, channels, 2 reach - 1, 2 reach - 1), lag 0 in its middle.
     """
 
     in_time: Tensor
@@ -25,7 +27,7 @@ class CorrelatedNoise:
 
     @staticmethod
     def of(residuals: Tensor) -> CorrelatedNoise:
-        """Measured on residuals (frames, height, width, channels); zeros, where nothing is compared, do not count."""
+        """Measure the covariance of residuals (frames, height, width, channels); exact zeros do not count."""
         counted = (residuals != 0.0).to(residuals.dtype)
         spatial = _correlated(residuals) / _correlated(counted).clamp(min=1.0)
         own = spatial.diagonal(dim1=0, dim2=1).sum(-1)
@@ -36,7 +38,7 @@ class CorrelatedNoise:
         return CorrelatedNoise(_in_time(residuals, counted), spatial[:, :, near, near])
 
     def scatter(self, slopes: Tensor) -> Tensor:
-        """(n, n): covariance of the sums of r x slopes, for slopes (n, frames, height, width, channels)."""
+        """Return the covariance (n, n) of the sums of r x slopes, for slopes (n, frames, height, width, channels)."""
         frames = slopes.shape[1]
         lasting = torch.eye(frames, dtype=slopes.dtype)
         for lag in range(1, min(len(self.in_time), frames)):
@@ -53,20 +55,24 @@ class CorrelatedNoise:
 
 
 def local_size(residuals: Tensor) -> Tensor:
-    """(frames, height, width, 1): root mean square of residuals (frames, height, width, channels) around each pixel."""
+    """Return the rms of residuals (frames, height, width, channels) around each pixel, (frames, height, width, 1)."""
     power = residuals.square().mean(dim=-1)[:, None]
     beside = avg_pool2d(power, BESIDE, stride=1, padding=BESIDE // 2, count_include_pad=False)
     return beside.clamp(min=0.0).sqrt()[:, 0, :, :, None]
 
 
 def _weighted(field: Tensor, weights: Tensor) -> Tensor:
-    """Sums over channels d and lags of weights[c, d, lag] field[d, p + lag]; field: (frames, channels, height, width).
+    """Return sums over channels d and lags of weights[c, d, lag] field[d, p + lag].
 
-    Taken in Fourier space: lags reach over many pixels, and a direct sum over them would take longer than a fit.
+    The sums are convolutions by FFT, because the lags reach over many pixels.
+
+    Args:
+        field: (frames, channels, height, width).
+        weights: (channels, channels, lags, lags).
     """
     height, width = field.shape[2:]
     middle = weights.shape[2] // 2
-    size = (height + middle, width + middle)  # so that one edge does not see the other
+    size = (height + middle, width + middle)  # padded, so that opposite edges do not mix
     wave = torch.fft.rfft2(field, s=size)
     lags = torch.fft.rfft2(_wrapped(weights, size)).conj()
     sums: Tensor = torch.fft.irfft2(torch.einsum("cdyx,tdyx->tcyx", lags, wave), s=size)
@@ -74,7 +80,7 @@ def _weighted(field: Tensor, weights: Tensor) -> Tensor:
 
 
 def _wrapped(weights: Tensor, size: tuple[int, int]) -> Tensor:
-    """Weights on a grid of this size with lag 0 in its corner; lags beyond the grid meet no pixel and are left out."""
+    """Return the weights on a grid of this size with lag 0 in its corner; lags beyond the grid are left out."""
     middle = weights.shape[2] // 2
     padded = weights.new_zeros((*weights.shape[:2], *size))
     lags = torch.arange(-middle, middle + 1)
@@ -84,7 +90,7 @@ def _wrapped(weights: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def _correlated(field: Tensor) -> Tensor:
-    """(channels, channels, k, k): sum over frames and pixels of field[c, p] field[c', p + lag], lag 0 in the middle."""
+    """Return the sum over frames and pixels of field[c, p] field[c', p + lag], (channels, channels, k, k)."""
     height, width, channels = field.shape[1:]
     size = (height + FARTHEST, width + FARTHEST)
     power = torch.zeros((channels, channels, size[0], size[1] // 2 + 1), dtype=torch.complex128)
@@ -114,7 +120,7 @@ def _first_below(correlation: Tensor) -> int:
 
 
 def _seen(slopes: Tensor) -> tuple[slice, slice]:
-    """Rows and columns in which any slope is not zero: most pixels see nothing of the scene."""
+    """Return the rows and columns in which any slope is not zero."""
     used = (slopes != 0.0).any(dim=4).any(dim=1).any(dim=0)
     found = []
     for axis in (1, 0):

@@ -1,4 +1,4 @@
-"""Which unknowns, and which combinations of them, the pixels determine."""
+"""Directions in the searched space: which unknowns, and which combinations of them, the pixels determine."""
 
 from __future__ import annotations
 
@@ -12,26 +12,36 @@ from torch import Tensor
 from diffloom_fitting.unknowns import UnknownLayout
 from diffloom_fitting.unknowns.spaces import Log
 
-SINGULAR = 1e-6  # a singular value below this share of a slope's length is rounding in double precision
-SAFETY = 3.0  # and below so many times the slopes' own rounding in any
-JUMPS = {torch.float64: 1e-3, torch.float32: 0.1}  # a larger share of a slope is no rounding but a jump of some pixels
-TOUCHED = 0.02  # of the largest component: what is below stays where it is
-TAKES_PART = 0.2  # of the largest component: what is below is not named
+SINGULAR = 1e-6  # singular values below this share of a slope's length are rounding in double precision
+SAFETY = 3.0  # singular values below this multiple of the slopes' own rounding are rounding
+JUMPS = {torch.float64: 1e-3, torch.float32: 0.1}  # a larger share of a slope is a jump of pixels, not rounding
+TOUCHED = 0.02  # components below this share of the largest one count as zero
+TAKES_PART = 0.2  # components below this share of the largest one are not named
 
 
 @dataclass(frozen=True)
 class Directions:
-    """The searched space, split: kept: (n, k) columns that are determined; lost: (n, n - k) those that are not, each of
-    unit length in natural changes. Both in coordinates scaled by the slopes' size."""
+    """The searched space, split into directions, in coordinates scaled by the size of the slopes.
+
+    Args:
+        kept: (n, k) columns that are determined.
+        lost: (n, n - k) columns that are not, each of unit length in natural changes.
+    """
 
     kept: Tensor
     lost: Tensor
 
 
 def split(curvature: Tensor, visible: Tensor, rounding: Tensor) -> Directions:
-    """Eigenvectors of the scaled ``curvature`` (n, n), by whether their singular value is more than rounding.
+    """Split the eigenvectors of the scaled ``curvature`` (n, n) by the size of their singular value.
 
-    visible: (n,) columns that show at all. rounding: (n,) share of each slope that is rounding.
+    Args:
+        curvature: (n, n), scaled to a unit diagonal.
+        visible: (n,), entries that the residuals depend on.
+        rounding: (n,), share of each slope that is rounding.
+
+    Returns:
+        The directions whose singular value is more than rounding, and the rest.
     """
     values, vectors = torch.linalg.eigh(curvature.double())
     known = rounding[visible & rounding.isfinite()]
@@ -43,16 +53,18 @@ def split(curvature: Tensor, visible: Tensor, rounding: Tensor) -> Directions:
 
 
 def weak(covariance: Tensor, most: float) -> Tensor:
-    """(n, k): eigenvectors of a covariance in natural changes whose deviation is above ``most``."""
+    """Return the eigenvectors (n, k) of a covariance in natural changes whose deviation is above ``most``."""
     values, vectors = torch.linalg.eigh(covariance.double().nan_to_num(0.0, 1e30, -1e30).clamp(-1e30, 1e30))
     found: Tensor = vectors[:, values > most * most].to(covariance.dtype)
     return found
 
 
 def reduce_to_echelon(ways: Tensor, blind: Tensor) -> list[Tensor]:
-    """A basis of the rows of ``ways`` (k, n) that mixes as few entries as possible: each has one to itself.
+    """Return a basis of the rows of ``ways`` (k, n) in reduced echelon form: each vector has an entry of its own.
 
-    blind: (n,) entries that are told already; directions that move only these are left out.
+    Args:
+        ways: (k, n), directions.
+        blind: (n,), entries that are reported already; directions that move only these are left out.
     """
     rows = ways.double().clone()
     found: list[Tensor] = []
@@ -69,19 +81,19 @@ def reduce_to_echelon(ways: Tensor, blind: Tensor) -> list[Tensor]:
 
 
 def find_touched(direction: Tensor) -> list[int]:
-    """The entries that a direction moves at all."""
+    """Return the entries that a direction moves."""
     size = direction.abs()
     return [i for i in range(len(size)) if float(size[i]) > TOUCHED * float(size.max())]
 
 
 def find_involved(direction: Tensor) -> list[int]:
-    """The entries that take part in a direction."""
+    """Return the entries that a direction moves by enough to be named."""
     size = direction.abs()
     return [i for i in range(len(size)) if float(size[i]) > TAKES_PART * float(size.max())]
 
 
 def describe(layout: UnknownLayout, direction: Tensor) -> str:
-    """What a direction (n,) in natural changes, along which the images stay the same, means for the unknowns."""
+    """Describe in words a direction (n,), in natural changes, along which the images stay the same."""
     labels = layout.labels()
     entries = find_involved(direction)
     names = [labels[i] for i in entries]
@@ -91,13 +103,13 @@ def describe(layout: UnknownLayout, direction: Tensor) -> str:
         told = _combination(names, [float(direction[i]) * _space(layout, i).scale for i in entries])  # type: ignore[attr-defined]
         if told is not None:
             return f"only {told} is determined"
-    return f"{', '.join(names[:-1])} and {names[-1]} trade off"
+    return f"{', '.join(names[:-1])} and {names[-1]} trade off: a change of one is made up for by the rest"
 
 
 def _combination(names: list[str], direction: list[float]) -> str | None:
-    """The product of powers that stays as it is along ``direction`` in log space, if its exponents are small."""
+    """Return the product of powers that is constant along ``direction`` in log space, if its exponents are small."""
     first, second = names
-    # a^p b^q stays when p d_a + q d_b = 0
+    # a^p b^q is constant when p d_a + q d_b = 0
     ratio = Fraction(-direction[0] / direction[1]).limit_denominator(4)
     if ratio == 0 or abs(float(ratio) + direction[0] / direction[1]) > 0.05 * abs(float(ratio)):
         return None
@@ -119,7 +131,7 @@ def _space(layout: UnknownLayout, entry: int) -> object:
 
 
 def in_natural_changes(direction: Tensor, natural: Tensor) -> Tensor:
-    """A direction in scaled coordinates as one in natural changes, of unit length."""
+    """Convert a direction in scaled coordinates to natural changes, of unit length."""
     found = direction / natural
     length = max(float(found.norm()), math.ulp(0.0))
     return found / length

@@ -1,4 +1,4 @@
-"""Where the object is seen beside where the fit draws it, frame by frame: how errors of a model's motion show."""
+"""Displacement of the object in the video from the drawn one, frame by frame: it shows errors of the model's motion."""
 
 from __future__ import annotations
 
@@ -18,25 +18,35 @@ from diffloom_fitting.targets import Target
 from diffloom_fitting.trust.correlated_noise import CorrelatedNoise, local_size
 from diffloom_fitting.trust.linearised import Linearised
 
-LEAST = 4  # frames below which nothing is said
-EXACT = 0.01  # [px]: shorter ways are rounding, or a fit that might go on a little
+LEAST = 4  # smallest number of frames
+EXACT = 0.01  # smallest displacement that counts [px]; less is rounding or an unfinished fit
 
 
 @dataclass(frozen=True)
 class Displacement:
-    """How far the video's object is from the drawn one. pixels: root mean square way over frames [px]. times: how many
-    times farther than noise allows, as the root of a mean square that is 1 for noise: the Birge ratio."""
+    """Distance of the video's object from the drawn one.
+
+    Args:
+        pixels: Root mean square distance over frames [px].
+        times: Distance in multiples of that allowed by noise: the Birge ratio, 1 for noise alone.
+    """
 
     pixels: float = 0.0
     times: float = 1.0
 
 
 def displacement(objective: Objective, end: Linearised) -> Displacement:
-    """The larger of all views; none where a loss compares no images, or of fewer than four frames.
+    """Measure the displacement; the largest of all views counts.
 
-    In each frame the drawn image may move right and down and grow, as fits its residuals best. The covariance of these
-    three for noise like what is left over, whose neighbours err together, tells how far noise would move them. An
-    object that moves as the model has it stays; one of another kind does not, whatever number was found for it.
+    In each frame the drawn image may move right and down and grow, to fit its residuals best. The covariance of these
+    three, for noise correlated like the residuals, says how far noise alone would move them.
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+
+    Returns:
+        The displacement; none if the loss compares no images or the video has fewer than four frames.
     """
     if not {"rgba", "silhouette"} & set(objective.loss.outputs):
         return Displacement()
@@ -70,13 +80,13 @@ def _of_view(loss: Loss, view: View, target: Target) -> Displacement:
         return Displacement(pixels)
     rest = residuals + torch.einsum("ifhwc,fi->fhwc", ways, steps)
     scatter = torch.maximum(*(_scatter(ways, rest, local).diagonal(dim1=1, dim2=2) for local in (False, True)))
-    # A step moves J r by `slope`; noise alone moves it by `scatter`.
+    # `slope` is the change of J r by a step, and `scatter` its variance by noise alone.
     share = slope.square() / scatter.clamp(min=1e-30)
     return Displacement(pixels, max(1.0, math.sqrt(float(share.mean()))))
 
 
 def _scatter(ways: Tensor, rest: Tensor, local: bool) -> Tensor:
-    """(frames, 3, 3): covariance of J r of each frame, for noise like ``rest``, (frames, height, width, channels)."""
+    """Return the covariance (frames, 3, 3) of J r of each frame, for noise like ``rest``."""
     size = local_size(rest).clamp(min=1e-12) if local else torch.ones_like(rest[..., :1])
     noise = CorrelatedNoise.of(rest / size)
     alone = replace(noise, in_time=noise.in_time[:1])
@@ -90,12 +100,12 @@ def _given(loss: Loss, view: View, target: Target) -> Tensor:
 
 
 def _channels(residuals: Tensor) -> Tensor:
-    """(frames, height, width, channels) of residuals with or without channels."""
+    """Return residuals as (frames, height, width, channels)."""
     return residuals[..., None] if residuals.dim() == 3 else residuals
 
 
 def _moved(image: Image) -> Iterator[Image]:
-    """The drawn object a pixel to the right, left, down, up, and a pixel larger and smaller in radius."""
+    """Yield the drawn object one pixel to the right, left, down and up, and one pixel larger and smaller in radius."""
     alpha = image.alpha
     near = max_pool2d((alpha[:, None] > 1e-3).to(alpha.dtype), 5, stride=1, padding=2)[:, 0, :, :, None]
     for way in ((0, 1), (0, -1), (1, 0), (-1, 0)):
@@ -112,7 +122,7 @@ def _moved(image: Image) -> Iterator[Image]:
 
 
 def _changed(image: Image, near: Tensor, change: object) -> Image:
-    """The image with colours and coverage changed where the object is near."""
+    """Return the image with colours and coverage changed near the object."""
     assert callable(change)
 
     def mixed(frames: Tensor) -> Tensor:
@@ -124,7 +134,7 @@ def _changed(image: Image, near: Tensor, change: object) -> Image:
 
 
 def _outward(alpha: Tensor) -> tuple[Tensor, Tensor]:
-    """Right and down parts, (frames, height, width, 1), of the way from the object's centre, in its radii."""
+    """Return the vector from the object's centre, in its radii: right and down parts (frames, height, width, 1)."""
     rows = torch.arange(alpha.shape[1], dtype=alpha.dtype)[:, None]
     columns = torch.arange(alpha.shape[2], dtype=alpha.dtype)[None, :]
     total = alpha.sum(dim=(1, 2), keepdim=True).clamp(min=1e-12)

@@ -1,4 +1,4 @@
-"""Hamiltonian Monte Carlo: draws from exp(-energy), whose gradient is exact."""
+"""Hamiltonian Monte Carlo (Neal 2011): samples from exp(-energy) by its exact gradient."""
 
 from __future__ import annotations
 
@@ -12,20 +12,26 @@ from torch import Tensor
 from diffloom_fitting.driver import Posed, run_searches
 
 Level = tuple[float, Tensor]
-"""An energy and its gradient (n,); an infinite energy is a place where nothing can be."""
+"""An energy and its gradient (n,); an infinite energy marks a place of zero probability."""
 Energy = Callable[[Tensor], Posed[Level]]
 """A search for the energy at a place (n,)."""
 
-ACCEPTED = 0.8  # share of trajectories to accept, which the length of steps is tuned to
-MOST_STEPS = 12
-DIVERGED = 1000.0  # growth of the energy along a trajectory, beyond which its steps did not follow the slope
-REACH = (0.25 * math.pi, 0.75 * math.pi)  # lengths of trajectories: about a quarter turn around a normal law
+ACCEPTED = 0.8  # share of accepted trajectories that the step length is tuned to
+MOST_STEPS = 12  # largest number of leapfrog steps
+DIVERGED = 1000.0  # growth of the energy that marks a trajectory as diverged
+REACH = (0.25 * math.pi, 0.75 * math.pi)  # lengths of trajectories: about a quarter of the period of a normal law
 
 
 @dataclass(frozen=True)
 class PosteriorDraws:
-    """places: (chains, draws, n). accepted: share of trajectories accepted; diverged: how many were lost; evaluations:
-    gradients taken, tuning included."""
+    """Samples of several chains.
+
+    Args:
+        places: (chains, draws, n), the samples.
+        accepted: Share of accepted trajectories.
+        diverged: Number of diverged trajectories.
+        evaluations: Number of gradients, including tuning.
+    """
 
     places: Tensor
     accepted: float
@@ -33,7 +39,7 @@ class PosteriorDraws:
     evaluations: int
 
     def agreement(self) -> Tensor:
-        """(n,): the potential scale reduction of half chains (Gelman and Rubin), 1 when all say the same."""
+        """Return the potential scale reduction (n,) of half chains (Gelman and Rubin 1992); 1 if all chains agree."""
         chains, draws, n = self.places.shape
         half = draws // 2
         parts = self.places[:, : 2 * half].reshape(2 * chains, half, n)
@@ -42,7 +48,7 @@ class PosteriorDraws:
         return ((within * (half - 1) / half + between) / within.clamp(min=1e-300)).sqrt()
 
     def effective(self) -> Tensor:
-        """(n,): how many independent draws these are worth, by Geyer's initial positive sequence."""
+        """Return the effective sample size (n,), by Geyer's initial positive sequence (1992)."""
         chains, draws, n = self.places.shape
         apart = self.places - self.places.mean(dim=(0, 1))
         variance = apart.square().mean(dim=(0, 1)).clamp(min=1e-300)
@@ -61,10 +67,18 @@ class PosteriorDraws:
 
 
 def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, together: bool = True) -> PosteriorDraws:
-    """Chains from ``starts`` (chains, n): ``tuning`` trajectories that choose the length of steps, then ``draws``.
+    """Run chains from ``starts`` (chains, n): ``tuning`` trajectories that tune the step length, then ``draws``.
 
-    Coordinates should be such that the law is about as wide in all directions. The same seed gives the same draws.
-    together: whether chains ask for energies at the same time, or one chain runs after the other, to the same bits.
+    Args:
+        energy: Search for energy and gradient at a point, in coordinates of about unit width in all directions.
+        starts: (chains, n), first points.
+        draws: Samples per chain.
+        tuning: Trajectories before the first sample.
+        seed: Seed of all random numbers.
+        together: True to evaluate all chains as one batch, False to run them one after another, with the same bits.
+
+    Returns:
+        The samples.
     """
     generator = torch.Generator().manual_seed(seed)
     chains = [
@@ -79,8 +93,13 @@ def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, t
 
 @dataclass(frozen=True)
 class _Luck:
-    """What is drawn for one trajectory: its momentum, its length's place between the ends of REACH, and the chance it
-    must beat."""
+    """Random numbers of one trajectory.
+
+    Args:
+        momentum: Initial momentum.
+        reach: Length, 0..1 between the ends of REACH.
+        bound: Smallest acceptance probability that is accepted.
+    """
 
     momentum: Tensor
     reach: float
@@ -93,8 +112,11 @@ class _Luck:
 
 
 def _run_chain(energy: Energy, start: Tensor, tuning: int, luck: list[_Luck]) -> Posed[tuple[Tensor, float, int, int]]:
-    """One chain, all chance in it drawn beforehand: (places (draws, n), the sum of the chances of accepting each, how
-    many were lost, gradients taken)."""
+    """Run one chain with random numbers that were drawn beforehand.
+
+    Returns:
+        Samples (draws, n), sum of acceptance probabilities, number of diverged trajectories, number of gradients.
+    """
     here = (start.clone(), *(yield from energy(start)))
     step = _Step(0.5 * start.numel() ** -0.25)
     places, accepted, diverged, evaluations = [], 0.0, 0, 0
@@ -113,14 +135,14 @@ def _run_chain(energy: Energy, start: Tensor, tuning: int, luck: list[_Luck]) ->
 
 
 class _Step:
-    """The length of steps, tuned by dual averaging (Hoffman and Gelman 2014)."""
+    """Step length, tuned by dual averaging (Hoffman and Gelman 2014)."""
 
     def __init__(self, length: float) -> None:
         self.length = length
         self._centre, self._drift, self._mean, self._count = math.log(10.0 * length), 0.0, 0.0, 0
 
     def learn(self, chance: float) -> None:
-        """After a trajectory that would be accepted with this probability."""
+        """Update the length after a trajectory with this acceptance probability."""
         self._count += 1
         self._drift += (ACCEPTED - chance - self._drift) / (self._count + 10)
         wanted = self._centre - math.sqrt(self._count) / 0.05 * self._drift
@@ -129,7 +151,7 @@ class _Step:
         self.length = math.exp(wanted)
 
     def settle(self) -> None:
-        """Take the mean of what was tried."""
+        """Fix the length at the average of those tried."""
         if self._count:
             self.length = math.exp(self._mean)
 
@@ -138,7 +160,7 @@ Here = tuple[Tensor, float, Tensor]
 
 
 def _trajectory(energy: Energy, here: Here, length: float, luck: _Luck) -> Posed[tuple[Here, float, int]]:
-    """(the next place, the chance of accepting the trajectory's end, evaluations): leapfrog with a random momentum."""
+    """Run one leapfrog trajectory; return the next place, its acceptance probability and the number of evaluations."""
     place, value, slope = here
     momentum = luck.momentum
     low, high = REACH

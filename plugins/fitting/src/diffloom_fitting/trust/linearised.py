@@ -1,4 +1,4 @@
-"""A fit's end, linearised: residuals, their slopes, and how much of each slope is rounding."""
+"""Linearisation of the residuals at the end of a fit, and the share of each slope that is rounding."""
 
 from __future__ import annotations
 
@@ -16,25 +16,31 @@ from diffloom_fitting.optimisers.jacobian import jumps, step_size, without_jumps
 from diffloom_fitting.problem import Evaluate, Search
 from diffloom_fitting.unknowns import Free, UnknownLayout
 
-ROUNDING = 0.5  # a slope of which this share is rounding is no slope
-UNEVEN = 0.3  # of a pixel's change: what it does on one side only is a switch, not a slope
-CLEAN = 0.02  # and of which less than this is, is one
-BESIDE = (0.0, 5.0, -5.0, 100.0, -100.0)  # steps to go where a place shows a jump instead of a slope
-PROBES = 4
-ROUNDS = 3
-SETTLED = 0.3  # of a deviation: a smaller excess changes it by less than a twentieth
+ROUNDING = 0.5  # share of rounding from which on a slope is ignored
+UNEVEN = 0.3  # share of a one-sided change from which on a pixel counts as switched
+CLEAN = 0.02  # share of rounding below which a slope is accepted at once
+BESIDE = (0.0, 5.0, -5.0, 100.0, -100.0)  # offsets, in steps, tried where the residuals jump
+PROBES = 4  # simulations per round
+ROUNDS = 3  # rounds of probing
+SETTLED = 0.3  # excess, in deviations, below which probing stops: it changes a deviation by less than 5 %
 
 
 @dataclass(frozen=True)
 class Linearised:
-    """The residuals r of an objective around ``z`` and their slopes, with columns scaled to unit length.
+    """Residuals r of an objective around ``z`` and their slopes, with columns scaled to unit length.
 
-    fields: residuals by view, as the loss gives them. residuals: (N,) all of them. unit: (n, N), slopes in the searched
-    space divided by ``size`` (n,); zero rows where nothing but rounding is seen. rounding: (n,) share of each slope
-    that is rounding. width: (n,) a natural change of each unknown in the searched space: a factor e in log space, the
-    value itself or its scale in the free one. prior, pull: (n, n) precision of the Gaussian prior and its gradient,
-    both weighted as in the loss; zero without one. weight: that weight. half: (n,) N / 2 times the loss's exact
-    gradient, scaled like ``unit``.
+    Args:
+        z: (n,), the end of the fit in the searched space.
+        fields: Residuals of each view, in the shape that the loss gives them.
+        residuals: (N,), all residuals.
+        unit: (n, N), slopes in the searched space divided by ``size``; zero rows where only rounding is visible.
+        size: (n,), norm of each slope.
+        rounding: (n,), share of each slope that is rounding.
+        width: (n,), natural change of each unknown in the searched space: a factor e in log space, the value or its
+            scale in the free space.
+        prior: (n, n), precision of the Gaussian prior, weighted as in the loss; zero without a prior.
+        weight: Weight of the prior.
+        half: (n,), N / 2 times the exact gradient of the loss, scaled like ``unit``.
     """
 
     z: Tensor
@@ -50,19 +56,19 @@ class Linearised:
 
     @property
     def visible(self) -> Tensor:
-        """(n,): whether the images depend on each entry by more than rounding."""
+        """(n,): true where the residuals depend on an entry by more than rounding."""
         return self.unit.any(dim=1)
 
     def parts(self) -> tuple[Tensor, ...]:
-        """The slopes of each view."""
+        """Return the slopes of each view."""
         return torch.split(self.unit, [field.numel() for field in self.fields], dim=1)
 
 
 def linearise(objective: Objective, z: Tensor) -> Linearised:
-    """Central differences at ``z``, two simulations for each unknown.
+    """Linearise an objective at ``z`` by central differences, two simulations for each unknown.
 
-    The second difference of the residuals is rounding, but for a curvature that so short a step does not show; where
-    it is as large as the first, the images do not depend on the unknown.
+    The second difference estimates the rounding. Where it is as large as the first difference, the residuals do not
+    depend on the unknown.
     """
     fields = objective.residual_fields(z)
     here = torch.cat([field.reshape(-1) for field in fields])
@@ -74,7 +80,7 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
     for i in range(z.numel()):
         slopes[i], rounding[i], jumped = _slope(objective, z, i, here, (next(beside), next(beside)))
         switched |= jumped
-    # A pixel that one unknown switches counts for none: else two that do the same would seem to differ there.
+    # Pixels that one unknown switches are ignored for all of them, or two equivalent unknowns would seem to differ.
     slopes[:, switched] = 0.0
     size = slopes.norm(dim=1)
     blind = (size == 0.0) | (rounding > ROUNDING)
@@ -90,16 +96,27 @@ def linearise(objective: Objective, z: Tensor) -> Linearised:
 
 
 def _beside(objective: Objective, places: Sequence[Tensor]) -> Iterator[Tensor]:
-    """The pixels' residuals at many places."""
+    """Yield the pixels' residuals at several points."""
     return replace(objective, gaussian=None).residuals_at(places)
 
 
 def _slope(
     objective: Objective, z: Tensor, i: int, here: Tensor, nearest: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, float, Tensor]:
-    """(slope of the residuals along entry i, share of it that is rounding or a jump, which pixels switched), at the
-    nearest place that shows a slope: a fit may well end where contact sets in a step earlier or later, and every pixel
-    jumps. nearest: the residuals a step ahead and a step behind."""
+    """Differentiate the residuals by entry i at the nearest point without a jump.
+
+    A fit may end where contact begins one step earlier or later, so that every pixel jumps.
+
+    Args:
+        objective: Objective of the fit.
+        z: (n,), the end of the fit.
+        i: The entry.
+        here: (N,), residuals at ``z``.
+        nearest: Residuals one step ahead and one step behind.
+
+    Returns:
+        The slope (N,), the share of it that is rounding or a jump, and the pixels that switched.
+    """
     best: tuple[Tensor, float, Tensor] | None = None
     h = step_size(z.dtype)
     way = torch.zeros_like(z)
@@ -111,12 +128,12 @@ def _slope(
         else:
             middle, ahead, behind = _beside(objective, [centre, centre + way, centre - way])
         change = without_jumps(ahead - behind)
-        # Of rounding alone the first difference has a third of the variance of the second.
+        # For pure rounding the first difference has a third of the variance of the second.
         uneven = ahead + behind - 2.0 * middle
         bend = float(without_jumps(uneven).double().square().sum()) / 3.0
         moved = float(change.double().square().sum())
         share = math.sqrt(bend / moved) if moved > 0.0 else math.inf
-        # Slopes taken at different places agree to about their distance, and no better.
+        # Slopes at two points agree only to about the distance of the points.
         share = max(share, 10.0 * abs(offset) * h)
         if best is None or share < best[1]:
             best = ((ahead - behind) / (2.0 * h), share, jumps(ahead - behind) | _switched(change, uneven))
@@ -127,13 +144,13 @@ def _slope(
 
 
 def _switched(change: Tensor, uneven: Tensor) -> Tensor:
-    """Pixels that change on one side only, but for those that hardly change at all."""
+    """Return the pixels that change on one side only, except those that hardly change."""
     size = change.abs()
     return (uneven.abs() > UNEVEN * size) & (size > 1e-3 * float(size.max()))
 
 
 def natural_width(layout: UnknownLayout, z: Tensor) -> Tensor:
-    """(n,): the size of a natural change of each entry, in the searched space."""
+    """Return the natural change (n,) of each entry in the searched space."""
     parts = []
     for slot, part in zip(layout.slots, layout.split(z), strict=True):
         free = isinstance(slot.space, Free)
@@ -142,7 +159,7 @@ def natural_width(layout: UnknownLayout, z: Tensor) -> Tensor:
 
 
 def _prior(objective: Objective, z: Tensor, count: int) -> tuple[Tensor, float]:
-    """(precision in the searched space times its weight, the weight); zeros without a Gaussian prior."""
+    """Return the precision in the searched space times its weight, and the weight; zeros without a Gaussian prior."""
     zero = torch.zeros(z.numel(), z.numel(), dtype=z.dtype)
     if objective.gaussian is None:
         return zero, 0.0
@@ -152,12 +169,16 @@ def _prior(objective: Objective, z: Tensor, count: int) -> tuple[Tensor, float]:
 
 
 def probe_curvature(objective: Objective, end: Linearised, root: Tensor, solve: Tensor) -> Tensor:
-    """(n,): the part of the deviations, in scaled coordinates, that residuals beside ``z`` add to the slopes.
+    """Return the part of the deviations (n,), in scaled coordinates, that the slopes miss.
 
-    A few simulations a deviation away show where the residuals are not what the slopes promise: pixels of a hard
-    rasterizer switch, contact sets in at another step, single precision rounds. As a change of the estimate, that is
-    an error of its own. Deviations that grow by it are probed again, as far as they then reach. root: (n, k), a root of
-    the covariance in scaled coordinates. solve: (n, n), from J r to a step.
+    Simulations one deviation away show where the residuals are not linear: pixels of a hard rasteriser switch, contact
+    begins at another step, single precision rounds. Deviations that grow by this are probed again at their new size.
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        root: (n, k), root of the covariance in scaled coordinates.
+        solve: (n, n), map from J r to a step.
     """
     deviation = root.norm(dim=1)
     tiny = torch.finfo(deviation.dtype).tiny
@@ -173,7 +194,7 @@ def probe_curvature(objective: Objective, end: Linearised, root: Tensor, solve: 
             for step, beside in zip(steps, _probe(objective, end, steps), strict=True)
             if beside is not None
         ]
-        if not moves:  # nothing beside it can be simulated: the deviations are those of a cliff
+        if not moves:  # no neighbouring point can be simulated
             return torch.as_tensor(reach)
         found = torch.stack(moves).square().mean(dim=0).sqrt()
         if bool((found <= SETTLED * reach).all()):
@@ -182,7 +203,7 @@ def probe_curvature(objective: Objective, end: Linearised, root: Tensor, solve: 
 
 
 def _probe(objective: Objective, end: Linearised, steps: Sequence[Tensor]) -> list[Tensor | None]:
-    """The pixels' residuals after each of some steps, in scaled coordinates; None where there are none."""
+    """Return the pixels' residuals after each of some steps, in scaled coordinates; None where the simulation fails."""
 
     def search(z: Tensor) -> Search[Tensor | None]:
         try:

@@ -1,4 +1,4 @@
-"""The posterior of the unknowns: how probable each value is, given the video, its noise and the prior."""
+"""Posterior distribution of the unknowns, given the video, its noise and the prior."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from diffloom_fitting.problem import Evaluate
 from diffloom_fitting.trust.hamiltonian import Energy, Level, PosteriorDraws, sample
 
 CHAINS, DRAWS, TUNING = 4, 60, 30
-APART = 1.1  # potential scale reduction above which chains do not agree
-LOST = 0.1  # share of trajectories, above which places that cannot be simulated shape the law
-ENDS = (0.025, 0.975)
+APART = 1.1  # potential scale reduction above which the chains disagree
+LOST = 0.1  # share of diverged trajectories above which the samples are biased
+ENDS = (0.025, 0.975)  # quantiles that bound the 95 % interval
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Draws of the unknowns, in the searched space and in their units.
+    """Samples of the unknowns, in the searched space and in their units.
 
-    draws: places (chains, draws, n). values: of each unknown, (chains x draws, *shape). noise: standard deviation of a
-    residual that was assumed.
+    Args:
+        draws: Samples in the searched space, places (chains, draws, n).
+        values: Samples of each unknown by name, (chains x draws, *shape).
+        noise: Standard deviation of a residual that was assumed.
     """
 
     draws: PosteriorDraws
@@ -32,33 +34,54 @@ class Posterior:
     noise: float
 
     def interval(self, name: str) -> tuple[Tensor, Tensor]:
-        """The ends between which 95 % of an unknown's draws lie."""
+        """Return the ends of the interval that holds 95 % of an unknown's samples.
+
+        Args:
+            name: Name of the unknown.
+
+        Returns:
+            Low and high end, in the unknown's unit.
+        """
         low, high = (torch.quantile(self.values[name], end, dim=0) for end in ENDS)
         return low, high
 
     @property
     def trouble(self) -> str | None:
-        """Why the draws cannot be relied on; None when they can."""
+        """The reason for not trusting the samples, or None."""
         apart = float(self.draws.agreement().max())
         if apart > APART:
-            return f"chains of draws from the posterior do not agree (scale reduction {apart:.2f})"
+            return (
+                f"the chains of posterior samples disagree (scale reduction {apart:.2f}, expected at most {APART:g}); "
+                'use uncertainty = "laplace", or add a prior'
+            )
         share = self.draws.diverged / (self.draws.places.shape[0] * self.draws.places.shape[1])
         if share > LOST:
-            return f"{100.0 * share:.0f} % of the trajectories through the posterior were lost"
+            return (
+                f"{100.0 * share:.0f} % of the posterior's trajectories diverged, expected at most {100.0 * LOST:g} %; "
+                'use uncertainty = "laplace", or narrower bounds'
+            )
         return None
 
 
 def sample_posterior(objective: Objective, z: Tensor, root: Tensor, noise: float, numbers: int, seed: int) -> Posterior:
-    """Draws around ``z`` from exp(-numbers loss / (2 noise^2)) times the Gaussian prior.
+    """Sample around ``z`` from exp(-numbers loss / (2 noise^2)) times the Gaussian prior.
 
-    root: (n, k), a root of the covariance that the curvature gives: coordinates in which the law is about round.
-    Directions that the pixels leave open are not in it, and stay. noise: the residuals' standard deviation, widened
-    where they err together. numbers: how many residuals there are.
+    Args:
+        objective: Objective of the fit.
+        z: (n,), the end of the fit.
+        root: (n, k), root of the covariance from the curvature, which makes the distribution about round. Directions
+            that the pixels leave open are not in it and stay fixed.
+        noise: Standard deviation of the residuals, increased where they are correlated.
+        numbers: Number of residuals.
+        seed: Seed of all random numbers.
+
+    Returns:
+        The samples.
     """
     generator = torch.Generator().manual_seed(seed)
     starts = torch.randn((CHAINS, root.shape[1]), generator=generator, dtype=z.dtype)
     law = make_energy(objective, z, root, noise, numbers)
-    # Chains know nothing of each other, so that their simulations can be made together.
+    # Chains are independent, so their simulations run as one batch.
     drawn = sample(law, starts, DRAWS, TUNING, seed + 1, together=objective.batch_size(z) > 1)
     places = z + drawn.places @ root.T
     with torch.no_grad():
@@ -68,9 +91,9 @@ def sample_posterior(objective: Objective, z: Tensor, root: Tensor, noise: float
 
 
 def make_energy(objective: Objective, z: Tensor, root: Tensor, noise: float, numbers: int) -> Energy:
-    """The negative logarithm of the density over coordinates x with z + root x, and its gradient."""
+    """Return the negative logarithm of the density, with its gradient, over coordinates x with z + root x."""
     bare, scale = replace(objective, gaussian=None), 0.5 * numbers / noise**2
-    least = bare.value(z).value  # only differences count, and these lose no digits
+    least = bare.value(z).value  # subtracted, because only differences count
 
     def energy(x: Tensor) -> Posed[Level]:
         place = z + root @ x

@@ -1,4 +1,4 @@
-"""What there was to see: how much of the images the object covers, and how much of them it explains."""
+"""Statistics of what each camera shows: coverage of the object, and the share of the video that the fit reproduces."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import Scene, sample_times
 from diffloom_fitting.targets import Target
 
-MEDIAN = 0.789  # of chi-squared with three degrees of freedom, over three
-COVERED = 0.02  # coverage from which a pixel shows the object
-FAITHFUL = 1e-3  # of the contrast: a smaller rest is rounding, or a fit that might go on a little
+MEDIAN = 0.789  # median of chi-squared with three degrees of freedom, over three
+COVERED = 0.02  # coverage from which on a pixel shows the object
+FAITHFUL = 1e-3  # residual, relative to the contrast, below which the rest is rounding or an unfinished fit
 
 
 @dataclass(frozen=True)
 class ViewStatistics:
-    """What one camera saw, and what the fit shows it.
+    """Statistics of one camera's video and of the fitted images.
 
-    covered: (frames,) pixels that the fitted object covers. change: root mean square change of the video's pixels over
-    time, where anything changes. contrast: root mean square difference of the video from its background, where either
-    shows something. level: size of a grey level or of noise below which nothing is seen. explained: share, up to 1, of
-    what distinguishes the video from its background that the fit reproduces; noise does not count. misfit: how many
-    times larger what is left over at the object is than elsewhere, where noise alone is left; 0 where noise is not the
-    same everywhere, as in what a camera or a codec made.
+    Args:
+        label: Name of the view; "" for a single one.
+        frames: Number of frames.
+        covered: (frames,), pixels that the fitted object covers.
+        change: Root mean square change of the video's pixels over time, where any changes.
+        contrast: Root mean square difference of the video from its background, where either shows the object.
+        level: Size of a grey level or of the noise; smaller differences are invisible.
+        explained: Share, up to 1, of the contrast that the fit reproduces, not counting noise.
+        misfit: Ratio of the residuals on the object to those elsewhere, which are noise; 0 where noise is not uniform,
+            such as in recorded videos.
     """
 
     label: str
@@ -41,17 +45,17 @@ class ViewStatistics:
 
     @property
     def constant(self) -> bool:
-        """Whether all frames are alike."""
+        """True if all frames are alike."""
         return self.change <= 2.0 * self.level
 
     @property
     def blank(self) -> bool:
-        """Whether the video shows nothing but background."""
+        """True if the video shows only its background."""
         return self.contrast <= 2.0 * self.level
 
 
 def measure_views(objective: Objective, z: Tensor) -> list[ViewStatistics]:
-    """Of each view; empty when the loss compares no images."""
+    """Measure the statistics of each view; an empty list if the loss compares no images."""
     if not objective.loss.outputs:
         return []
     values = {name: value.detach() for name, value in objective.values(z).items()}
@@ -60,7 +64,7 @@ def measure_views(objective: Objective, z: Tensor) -> list[ViewStatistics]:
         scene = objective.scene.seen_from(label)
         colours, covered = "rgba" in objective.loss.outputs, target.masks is not None
         covered |= target.frames is not None and target.frames.shape[-1] == 4
-        # Colours where the loss compares them; else coverage, where the target has it.
+        # Colours if the loss compares them; else coverage if the target has it.
         outputs = ("rgba",) if target.frames is not None and (colours or not covered) else ("silhouette",)
         with torch.no_grad():
             image = _image(objective, scene, target, values, outputs)
@@ -108,27 +112,33 @@ def _sight(label: str, scene: Scene, target: Target, image: Image) -> ViewStatis
 
 
 def misfit(target: Target, left: Tensor, alpha: Tensor, faithful: float) -> float:
-    """Root mean square of what is left over where the object is, over that where it never is; 0 where they need not
-    be alike. faithful: mean square below which the rest is too small to matter."""
+    """Return the rms of the residuals on the object over that elsewhere; 0 where the two need not be equal.
+
+    Args:
+        target: The video.
+        left: (frames, height, width), mean squared residuals.
+        alpha: (frames, height, width), coverage of the fitted object.
+        faithful: Mean square below which a residual is too small to matter.
+    """
     away, covered = _away(left, alpha), alpha > COVERED
     if not target.source.startswith("synthesised") or target.chroma > 1 or not bool(away.any() and covered.any()):
         return 0.0
-    # The median over pixels, since the video may show something there; of means over time, which lie close together.
+    # The median is robust against pixels in which the video's object is where the fitted one never is.
     elsewhere = float(left.mean(dim=0)[away[0]].median())
     floor = max(elsewhere, target.step**2 / 3.0, faithful, 1e-20)
     return math.sqrt(float(left[covered].mean()) / floor)
 
 
 def _away(left: Tensor, alpha: Tensor) -> Tensor:
-    """Where the fitted object never is; nowhere when that is too little to tell noise by."""
+    """Return the pixels that the fitted object never covers; none if they are too few to measure noise."""
     away = (alpha.amax(dim=0) < 1e-6).expand_as(left)
     return away if int(away.sum()) >= 100 else torch.zeros_like(away)
 
 
 def _noise(left: Tensor, alpha: Tensor) -> float:
-    """Mean square of what is left over where the fitted object never is; 0 when it is everywhere.
+    """Return the mean squared residual where the fitted object never is; 0 if it is everywhere.
 
-    By its median, since the video's object may well be there: that of the mean of three squared normal numbers.
+    It is derived from the median, because the video's object may be there.
     """
     away = _away(left, alpha)
     return float(left[away].median()) / MEDIAN if bool(away.any()) else 0.0

@@ -1,4 +1,4 @@
-"""Whether the physics step is short enough: what halving it changes, and whether small changes grow."""
+"""Check of the physics step: the change that halving it makes, and the growth of small perturbations."""
 
 from __future__ import annotations
 
@@ -14,19 +14,26 @@ from diffloom.interfaces import NoGradient, Params, SimulationError, State, Traj
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import Rollouts, Scene
 
-#: States that are looked at, and how many steps each change is followed.
+#: Number of states that are perturbed, and number of steps that each perturbation is followed.
 STATES, STEPS = 12, 40
-#: How much a change grows in all and, at least, with each step: a flip that only lasts is none of ours. A change that
-#: has become ENOUGH times as large is followed no further: it may not be small any more.
+#: Growth of an unstable perturbation in all, and its least growth per step. A perturbation that has grown by a factor
+#: ENOUGH is followed no further, because it may have left the linear range.
 IN_ALL, EACH, ENOUGH = 10.0, 1.05, 1e3
-FARTHER = 2.0  # times: a scene whose size halving changes by so much is not simulated but blown up
+FARTHER = 2.0  # ratio of extents under a step and half of it from which on the simulation has blown up
 
 
 def measure_change_growth(scene: Scene, values: Mapping[str, Tensor]) -> tuple[float, float] | None:
-    """When [s] small changes of the motion flip sign and grow with every step, and by which factor; None if never.
+    """Find where small perturbations of the motion flip sign and grow with every step.
 
-    An explicit scheme whose step is too long for some part of a system multiplies it by a number below -1 every step;
-    no motion of a body does that. So this tells a step that is too long from motion that is sensitive by nature.
+    An explicit scheme whose step is too long multiplies a perturbation by a number below -1 every step. The motion of
+    bodies never does, so this tells a long step from a chaotic motion.
+
+    Args:
+        scene: The scene.
+        values: Values of the unknowns.
+
+    Returns:
+        Time [s] and growth factor per step where it is worst; None if nothing grows.
     """
     if len(scene.control) or scene.policy is not None or any(name.startswith("control.") for name in values):
         return None
@@ -40,12 +47,12 @@ def measure_change_growth(scene: Scene, values: Mapping[str, Tensor]) -> tuple[f
                 if factor > EACH and (worst is None or factor > worst[1]):
                     worst = float(path.times[k]), factor
     except SimulationError:
-        return None  # who simulates it next is told why
+        return None  # the next simulation reports the error
     return worst
 
 
 def _factor(scene: Scene, params: Params, start: State) -> float:
-    """By what a change of a state is multiplied in a step in which it flips; 0 where it does not grow so."""
+    """Return the factor by which a perturbation grows in a step in which it flips; 0 if it does not."""
     random = torch.Generator().manual_seed(0)
     size = 1e-7 if params.dtype == torch.float64 else 1e-4
     u = {name: u + size * torch.randn(u.shape, generator=random, dtype=u.dtype) for name, (_, u) in start.sets.items()}
@@ -62,7 +69,7 @@ def _factor(scene: Scene, params: Params, start: State) -> float:
 
 
 def _followed(scene: Scene, params: Params, start: State) -> Tensor:
-    """(steps, velocities) after ``start``."""
+    """Return the velocities (steps, numbers) after ``start``."""
     path: Trajectory = simulate(
         scene.model, params, dt=scene.dt, steps=STEPS, integrator=scene.integrator,
         gradient=NoGradient(), state=start,
@@ -71,17 +78,22 @@ def _followed(scene: Scene, params: Params, start: State) -> Tensor:
 
 
 def halve_time_step(scene: Scene) -> Scene | None:
-    """The scene in twice as many steps of half the length; None where inputs per step tie it to its steps."""
+    """Return the scene with twice as many steps of half the length; None if inputs per step prevent it."""
     if len(scene.control) or scene.policy is not None:
         return None
     return replace(scene, dt=0.5 * scene.dt, steps=2 * scene.steps)
 
 
 def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Rollouts | None = None) -> None:
-    """Raise SimulationError when the motion under steps of dt goes much farther than under dt / 2, or much less far.
+    """Raise SimulationError if the motion under steps of dt spans much more or less than under dt / 2.
 
-    Of a model that suggests a step, such as a world, also warn when small changes grow from step to step: the motion
-    may still look right, and its gradient is lost. rollouts: where the simulation is to be remembered.
+    For models that suggest a step, such as worlds, also warn if small perturbations grow from step to step: the motion
+    may still look right, but its gradient is useless.
+
+    Args:
+        scene: The scene.
+        values: Values of the unknowns.
+        rollouts: Cache of simulations.
     """
     finer = halve_time_step(scene)
     if finer is None or any(name.startswith("control.") for name in values):
@@ -89,7 +101,7 @@ def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Roll
     try:
         reached = [_extent(each, values, rollouts or Rollouts()) for each in (scene, finer)]
     except SimulationError:
-        return  # who simulates it next is told why
+        return  # the next simulation reports the error
     small, large = min(reached), max(reached)
     if large > FARTHER * small and large > 1e-6:
         raise SimulationError(
@@ -100,15 +112,18 @@ def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Roll
     if grows is not None:
         warnings.warn(
             f"dt = {scene.dt:g} s is too long for the motion near {grows[0]:.3g} s: small changes flip and become "
-            f"{grows[1]:.2g} times as large with every step, and gradients say nothing; use a smaller "
+            f"{grows[1]:.2g} times as large with every step, so gradients are useless; use a smaller "
             f"dt{_suggestion(scene, values)}",
             stacklevel=3,
         )
 
 
 def compute_half_step_residuals(objective: Objective, z: Tensor) -> Tensor | None:
-    """(N,): the residuals at ``z`` with half the step; None where it cannot be halved or is not to be judged: a video
-    that was synthesised with the same steps errs as the fit does."""
+    """Return the residuals (N,) at ``z`` with half the step.
+
+    Returns:
+        None if the step cannot be halved, or if all videos were synthesised, with the same error as the fit.
+    """
     if all(target.source.startswith("synthesised") for target in objective.target.by_view().values()):
         return None
     finer = halve_time_step(objective.scene)
@@ -122,7 +137,7 @@ def compute_half_step_residuals(objective: Objective, z: Tensor) -> Tensor | Non
 
 
 def _extent(scene: Scene, values: Mapping[str, Tensor], rollouts: Rollouts) -> float:
-    """The largest side of the box that the surface's vertices pass through [m], at about 20 moments."""
+    """Return the largest side [m] of the box around all surface vertices, at about 20 times."""
     save = tuple(sorted({round(scene.steps * k / 20) for k in range(21)}))
     with torch.no_grad():
         made = rollouts.without_gradient(scene, values, save)

@@ -1,4 +1,4 @@
-"""How sure a fit can be of what it found: the curvature of the loss at its end, and the noise it met."""
+"""Uncertainty of a fit: standard deviations from the curvature of the loss at its end and from the noise."""
 
 from __future__ import annotations
 
@@ -24,33 +24,41 @@ from diffloom_fitting.trust.posterior import Posterior, sample_posterior
 from diffloom_fitting.trust.time_step import compute_half_step_residuals
 from diffloom_fitting.unknowns import UnknownLayout
 
-LIMIT = 32
-OPEN = 1.0  # natural change: an unknown with a larger deviation is not determined
-RESOLVED = 2.0  # roundings of the searched vector itself, below which nothing can be said
-FINE = 1e-4  # of a natural change: differences below are of no interest
-EXACT = 1e-6  # residuals below are rounding, and have no posterior
-SEVERAL = 2.0  # times: windows of time that disagree so much more than noise does are no noise
+LIMIT = 32  # largest number of unknowns
+OPEN = 1.0  # deviation, in natural changes, from which on an unknown is not determined
+RESOLVED = 2.0  # smallest deviation, in roundings of the searched vector
+FINE = 1e-4  # smallest difference that matters, in natural changes
+EXACT = 1e-6  # residuals below are rounding and have no posterior
+SEVERAL = 2.0  # ratio from which on a disagreement is more than noise
 
 Method = Literal["laplace", "blocks", "posterior"]
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Standard deviations of the unknowns, in their units, by name; and what they rest on.
+    """Standard deviations of the unknowns, in their units, and the quantities that they rest on.
 
-    deviation: each of its slot's shape; NaN where the pixels determine nothing. noise: the residuals' standard
-    deviation that was assumed. condition: largest over smallest eigenvalue of the curvature, scaled to a unit diagonal:
-    large when unknowns can stand in for each other. correlation: (n, n) between the entries of the vector. inflation:
-    the largest factor by which pixels that err together widen a deviation over that of independent ones. unrest: how
-    far the next Gauss-Newton step would move an unknown, in its deviations; relative_step: in natural changes (a factor
-    e for positive quantities). windows: how many times more the estimates from different windows of time disagree than
-    noise allows; 0 with too few frames. open: what the pixels leave open, a sentence each; undetermined: the entries
-    concerned. by_prior: entries that the prior alone determines. images: whether the residuals are images, whose
-    correlation is known. method: "laplace", "blocks" or "posterior". step_bias: how far a shorter physics step would
-    move an unknown, in its deviations; 0 where the video was synthesised with the same step. camera_bias: how far
-    errors of the camera, blur, brightness and lag, would move one if they were sought too. displaced: how far the
-    video's object is from the drawn one, root mean square over frames [px]; displaced_times: how many times farther
-    than noise allows. posterior: draws, where they were asked for. meaning: what ± is where no pixels were compared.
+    Args:
+        deviation: Standard deviation of each unknown, of its slot's shape; NaN where the pixels leave it open.
+        noise: Standard deviation of a residual that was assumed.
+        condition: Largest over smallest eigenvalue of the curvature, scaled to a unit diagonal; large if unknowns trade
+            off.
+        correlation: (n, n), between the entries of the vector.
+        inflation: Largest factor by which correlated noise widens a deviation.
+        unrest: Largest change of an unknown by the next Gauss-Newton step, in its deviations.
+        relative_step: The same change in natural changes (a factor e for positive quantities).
+        windows: Ratio of the disagreement between windows of time to that allowed by noise; 0 with too few frames.
+        open: Sentences on what the pixels leave open.
+        undetermined: Labels of the entries concerned.
+        by_prior: Labels of entries that only the prior determines.
+        images: True if the residuals are images, whose correlation is measured.
+        method: "laplace", "blocks" or "posterior".
+        step_bias: Change of an unknown by a shorter physics step, in its deviations; 0 for synthesised videos.
+        camera_bias: Change of an unknown if blur, brightness and lag of the camera were sought too, in its deviations.
+        displaced: Root mean square distance of the video's object from the drawn one [px].
+        displaced_times: That distance in multiples of the one allowed by noise.
+        posterior: Samples, if they were asked for.
+        meaning: Meaning of ± in a sentence, if no pixels were compared.
     """
 
     deviation: dict[str, Tensor]
@@ -75,31 +83,38 @@ class Uncertainty:
 
 
 def check_method(method: str) -> None:
-    """Raise unless ``method`` names a way to estimate uncertainties."""
+    """Raise unless ``method`` is a way to estimate uncertainties."""
     check_choice("uncertainty", method, get_args(Method))
 
 
 def estimate_uncertainty(
     objective: Objective, z: Tensor, method: Method = "laplace", assumed: Mapping[str, float] | None = None
 ) -> Uncertainty | str:
-    """The uncertainty at ``z``, or the reason why there is none.
+    """Estimate the uncertainty at ``z``.
 
-    With J the slopes of the residuals r in the searched space and P the precision of a Gaussian prior, weighted as in
-    the loss, A = J'J + P. Noise of covariance R moves the estimate by A^-1 (J'R J + P) A^-1. R is that of independent
-    pixels, with the mean square of the residuals that are not exactly zero, but at least that of the target's grey
-    levels; or, where it is larger, the covariance measured on the residuals themselves (`CorrelatedNoise`), by view, of
-    noise alike everywhere or as large as the residuals around each pixel: real pixels err together with their
-    neighbours, channels and the frames after, and most at outlines. Directions in which A is no more than
-    rounding are left out and named. What a step beside ``z`` shows of rounding and jumps is added, and so is the step
-    that is left to go, for recorded videos what errors of the camera and of outlines would change, and what one
-    deviation of what is ``assumed``, by name in its unit, would (`assumed_shift`); where
-    their object is farther from the drawn one than noise allows, ± grows as many times. method "blocks": at least the
-    block jackknife over windows of time, which also sees errors of the model; "laplace" widens to it where it is
-    several times larger. method "posterior": the curvature's deviations give way to those of draws from the posterior,
-    for noise widened as above.
+    With J the slopes of the residuals r in the searched space and P the precision of a Gaussian prior, A = J'J + P.
+    Noise of covariance R gives the estimate the covariance A^-1 (J'R J + P) A^-1. R is the largest of three:
+    independent pixels, with the mean square of the nonzero residuals, at least that of the grey levels;
+    `CorrelatedNoise` measured on the residuals, uniform; and the same with the local size of the residuals. Directions
+    in which A is rounding are left out and named.
+
+    Added in squares are rounding and jumps one deviation away, the step that is left to go, for recorded videos errors
+    of the physics step, the camera and the outlines, and one deviation of each value in ``assumed``. If the object is
+    farther from the drawn one than noise allows, the deviations grow by that factor.
+
+    Args:
+        objective: Objective of the fit.
+        z: (n,), the end of the fit.
+        method: "laplace": the curvature, or the block jackknife where that is several times larger. "blocks": at least
+            the block jackknife over windows of time, which includes errors of the model. "posterior": the spread of
+            samples from the posterior.
+        assumed: Standard deviation of values that are assumed to be known, by name, in their units.
+
+    Returns:
+        The uncertainty, or the reason for having none.
     """
     if z.numel() > LIMIT:
-        return f"not computed for {z.numel()} unknowns (at most {LIMIT})"
+        return f"not computed for {z.numel()} unknowns (at most {LIMIT}); seek fewer"
     try:
         end = linearise(objective, z)
     except (InputError, SimulationError) as error:
@@ -121,7 +136,7 @@ def estimate_uncertainty(
     bias = _step_bias(objective, end, inverse)
     blocks = block_covariance(end, curvature, parted.kept)
     windows = 0.0 if blocks is None else _ratio(_root(blocks), base, end)
-    # A step beyond the noise is no matter of ±: the fit has not converged, and the verdict says so.
+    # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
     near = (step <= base) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
     shift, by_noise = camera_shift(objective, end, parted.kept, _overall(noises))
@@ -154,12 +169,12 @@ def estimate_uncertainty(
 
 
 def _deviation(draws: Tensor, beside: Tensor) -> Tensor:
-    """Of draws (count, *shape) and of what is no noise; NaN stays where nothing is determined."""
+    """Return the deviation of samples (count, *shape) combined with that of other errors; NaN stays."""
     return (draws.var(dim=0) + beside.square()).sqrt()
 
 
 def _step_bias(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:
-    """(n,): by how much the physics step moves the estimate, scaled: twice what halving it does, to first order."""
+    """Return the shift (n,) of the estimate by the physics step: twice that of halving it, to first order."""
     finer = compute_half_step_residuals(objective, end.z)
     if finer is None or finer.shape != end.residuals.shape:
         return torch.zeros_like(end.size)
@@ -167,7 +182,7 @@ def _step_bias(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor
 
 
 def _inverse(curvature: Tensor, kept: Tensor) -> Tensor:
-    """(n, n): the inverse within the directions that are determined."""
+    """Return the inverse (n, n) within the directions that are determined."""
     if kept.shape[1] == 0:
         return torch.zeros_like(curvature)
     inner: Tensor = torch.linalg.inv(kept.T @ curvature @ kept)
@@ -175,8 +190,7 @@ def _inverse(curvature: Tensor, kept: Tensor) -> Tensor:
 
 
 def _scatters(end: Linearised, noises: list[float]) -> list[Tensor]:
-    """(n, n) each: covariance of J r for independent pixels, for those that err together alike everywhere, and for
-    those that err most where the residuals are large; the prior's own included."""
+    """Return the covariance (n, n) of J r for each kind of noise: independent, uniform and local; prior included."""
     pairs = list(zip(end.parts(), end.fields, strict=True))
     alone = sum_matrices([level * level * (part @ part.T) for level, (part, _) in zip(noises, pairs, strict=True)])
     together = [
@@ -190,14 +204,14 @@ def _root(covariance: Tensor) -> Tensor:
 
 
 def _with_diagonal(covariance: Tensor, deviation: Tensor) -> Tensor:
-    """The covariance with these deviations and its own correlations."""
+    """Return the covariance with these deviations and its own correlations."""
     factor = _over(deviation, _root(covariance))
     scaled = covariance * torch.outer(factor, factor)
     return scaled - torch.diag(scaled.diagonal()) + torch.diag(deviation.square())
 
 
 def _factor(covariance: Tensor, kept: Tensor) -> Tensor:
-    """(n, k): a root of the covariance within the directions that are determined."""
+    """Return a root (n, k) of the covariance within the directions that are determined."""
     inner = kept.T @ covariance @ kept
     values, vectors = torch.linalg.eigh(0.5 * (inner + inner.T))
     root: Tensor = vectors * values.clamp(min=0.0).sqrt()
@@ -205,13 +219,13 @@ def _factor(covariance: Tensor, kept: Tensor) -> Tensor:
 
 
 def _ratio(blocks: Tensor, base: Tensor, end: Linearised) -> float:
-    """The largest factor between the deviations of the two, where they are large enough to matter."""
+    """Return the largest ratio of two deviations, where they are large enough to matter."""
     matters = blocks > FINE * end.size * end.width
     return _largest(torch.where(matters, _over(blocks, base), torch.zeros_like(blocks)))
 
 
 def _over(part: Tensor, whole: Tensor) -> Tensor:
-    """part / whole, and 0 where the whole is 0."""
+    """Return part / whole, and 0 where the whole is 0."""
     some = whole > 0.0
     return torch.where(some, part / torch.where(some, whole, torch.ones_like(whole)), torch.zeros_like(part))
 
@@ -223,16 +237,18 @@ def _largest(values: Tensor) -> float:
 def left_open(
     layout: UnknownLayout, natural: Tensor, blind: Tensor, lost: Tensor, covariance: Tensor, data: str = "the images"
 ) -> tuple[tuple[str, ...], list[int]]:
-    """Sentences on what is not determined, and the entries concerned: those that do not show, combinations that
-    exchange for each other to rounding, and those that noise leaves open.
+    """Describe the directions that are not determined, and find the entries concerned.
 
     Args:
-        layout: How the unknowns lie in the vector.
-        natural: (n,) natural changes of the entries, in scaled coordinates.
-        blind: (n,) entries that do not show.
-        lost: (n, k) directions that are not determined, in scaled coordinates.
-        covariance: (n, n) in scaled coordinates.
-        data: What the unknowns show in, as sentences call it.
+        layout: Positions of the unknowns in the vector.
+        natural: (n,), natural changes of the entries, in scaled coordinates.
+        blind: (n,), entries that the residuals do not depend on.
+        lost: (n, k), directions that are not determined, in scaled coordinates.
+        covariance: (n, n), in scaled coordinates.
+        data: Name of the compared data in sentences.
+
+    Returns:
+        Sentences, and the sorted entries.
     """
     labels = layout.labels()
     told = [f"{data} do not depend on {labels[i]}" for i in range(len(blind)) if bool(blind[i])]
@@ -244,8 +260,8 @@ def left_open(
         concerned |= set(find_touched(way))
     loose = covariance / torch.outer(natural, natural)
     for way in weak(loose, OPEN).T:
-        told.append(f"{describe(layout, way)} beyond the noise")
-        # Unlike an exact exchange, noise leaves those that take little part with a deviation of their own.
+        told.append(f"given the noise, {describe(layout, way)}")
+        # Unlike an exact trade-off, noise leaves small components with a deviation of their own.
         concerned |= {i for i in find_touched(way) if float(loose[i, i]) > (0.5 * OPEN) ** 2}
     return tuple(dict.fromkeys(told)), sorted(concerned)
 
@@ -253,24 +269,27 @@ def left_open(
 def clustered_uncertainty(
     layout: UnknownLayout, z: Tensor, curvature: Tensor, pulls: Tensor, noise: float, data: str, meaning: str
 ) -> Uncertainty | str:
-    """The uncertainty where residuals come in groups that err independently of each other, however they err within.
+    """Estimate the uncertainty if residuals come in independent groups: the sandwich estimator (Liang and Zeger 1986).
 
-    With H the curvature and g the gradient of each group's part of the loss, the estimate's covariance is
-    H^-1 (sum of g g') H^-1, times groups / (groups - unknowns). That takes more groups than unknowns.
+    With H the curvature and g the gradient of each group's part of the loss, the covariance is H^-1 (sum of g g') H^-1,
+    times groups / (groups - unknowns).
 
     Args:
-        layout: How the unknowns lie in the vector.
-        z: (n,) the end of the fit.
-        curvature: (n, n) H, half the loss's curvature.
-        pulls: (groups, n) half the gradient of each group's part of the loss.
+        layout: Positions of the unknowns in the vector.
+        z: (n,), the end of the fit.
+        curvature: (n, n), H, half the curvature of the loss.
+        pulls: (groups, n), half the gradient of each group's part of the loss.
         noise: Root of the mean squared residual.
-        data: What the unknowns show in, as sentences call it, such as "the clips".
-        meaning: What ± then is, for people.
+        data: Name of the compared data in sentences, such as "the clips".
+        meaning: Meaning of ± in a sentence.
+
+    Returns:
+        The uncertainty, or the reason for having none: it needs more groups than unknowns.
     """
     groups, n = pulls.shape
     if groups <= n:
         noun = data.removeprefix("the ")
-        return f"{groups} {noun} are fitted to {n} numbers: ± takes more {noun} than numbers that are free"
+        return f"{groups} {noun} are fitted to {n} numbers; ± needs more {noun} than unknown numbers: add {noun}"
     size = curvature.diagonal().clamp(min=0.0).sqrt()
     blind = size == 0.0
     size = torch.where(blind, torch.ones_like(size), size)
@@ -294,7 +313,7 @@ def _by_prior(objective: Objective, end: Linearised) -> tuple[str, ...]:
 
 
 def _in_units(layout: UnknownLayout, z: Tensor, deviation: Tensor, undetermined: list[int]) -> dict[str, Tensor]:
-    """Deviations in the searched space carried to the unknowns' units; NaN for what is not determined."""
+    """Convert deviations in the searched space to the unknowns' units; NaN for undetermined entries."""
     carried = deviation * _slopes(layout, z).abs()
     carried[undetermined] = math.nan
     return {s.name: p.reshape(s.shape) for s, p in zip(layout.slots, layout.split(carried), strict=True)}
@@ -315,7 +334,7 @@ def _overall(noises: list[float]) -> float:
 
 
 def _noises(objective: Objective, fields: list[Tensor], unknowns: int) -> list[float]:
-    """The residuals' standard deviation in each view, at least that of its grey levels; fields: as they are scaled."""
+    """Return the standard deviation of the residuals in each view, at least that of its grey levels."""
     total, found = sum(field.numel() for field in fields), []
     for field, target in zip(fields, objective.target.by_view().values(), strict=True):
         share = field.numel() / total
@@ -326,16 +345,18 @@ def _noises(objective: Objective, fields: list[Tensor], unknowns: int) -> list[f
 
 
 def sum_matrices(matrices: list[Tensor]) -> Tensor:
-    """Of matrices of one shape."""
+    """Return the sum of matrices of one shape."""
     return matrices[0] if len(matrices) == 1 else torch.stack(matrices).sum(0)
 
 
 def correlated_scatter(slopes: Tensor, field: Tensor, local: bool = False) -> Tensor:
-    """(n, n): covariance of J r for noise like the residuals ``field``; zero for what are not images, (frames,
-    height, width) with or without channels, or when nothing is left over or shows.
+    """Return the covariance (n, n) of J r for noise correlated like the residuals.
 
-    local: the noise's size is that of the residuals around each pixel, as in compressed videos, which err at outlines;
-    else it is alike everywhere.
+    Args:
+        slopes: (n, N), slopes of the residuals.
+        field: (frames, height, width), with or without channels; other residuals give zero.
+        local: True to scale the noise by the residuals around each pixel, as in compressed videos, which err at
+            outlines; False for uniform noise.
     """
     if field.dim() not in (3, 4) or not bool(field.any()) or not bool(slopes.any()):
         return slopes.new_zeros((len(slopes), len(slopes)))
@@ -349,7 +370,7 @@ def correlated_scatter(slopes: Tensor, field: Tensor, local: bool = False) -> Te
 
 
 def _slopes(layout: UnknownLayout, z: Tensor) -> Tensor:
-    """(n,): d unknown / d z, entry by entry."""
+    """Return d unknown / d z (n,), entry by entry."""
     point = z.detach().clone().requires_grad_(True)
     total = torch.stack([value.sum() for value in layout.sought(point).values()]).sum()
     (slope,) = torch.autograd.grad(total, point)

@@ -1,4 +1,4 @@
-"""The verdict: whether a fit converged, saw something, determined what it sought and explains the video."""
+"""The verdict on a fit in four parts: converged, visible, identifiable and explained."""
 
 from __future__ import annotations
 
@@ -15,18 +15,25 @@ from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
 Level = Literal["green", "amber", "red"]
 LEVELS: tuple[Level, ...] = ("green", "amber", "red")
 PARTS = ("converged", "visible", "identifiable", "explained")
-AT_REST = 0.25  # deviations that a further step may move an unknown
+AT_REST = 0.25  # largest change of an unknown by one more step, in standard deviations, that counts as converged
 LEAST_PIXELS, FEW_PIXELS = 1.0, 9.0
-NOISE = 1.5  # times: what is left over at the object beside what is left elsewhere, in a video of even noise
+ITERATIONS = "key iterations of the last stage"
+MISSING = "add the missing effect, such as damping, air or friction, as an unknown"
+NOISE = 1.5  # largest ratio of the rms residual on the object to that elsewhere, in a video of uniform noise
 WELL = 0.9
-"""Share of what the video shows from which on a fit explains it well."""
+"""Share of the video's contrast that a fit must reproduce to be green."""
 HALF = 0.5
-"""Share of what the video shows below which a fit does not explain it."""
+"""Share of the video's contrast below which a fit is red."""
 
 
 @dataclass(frozen=True)
 class VerdictPart:
-    """One part of a verdict: its level, and why, in a sentence."""
+    """One part of a verdict: its level, and the reason in a sentence.
+
+    Args:
+        level: "green", "amber" or "red".
+        text: Sentence with the finding, its consequence and the key to change.
+    """
 
     level: Level
     text: str
@@ -34,12 +41,14 @@ class VerdictPart:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far a fit's numbers can be trusted, in four sentences.
+    """Trust in a fit's numbers, in four parts.
 
-    converged: whether a further step would move the unknowns by less than their uncertainty. visible: whether the
-    video shows the object. identifiable: whether its pixels determine every unknown. explained: whether what is left
-    over looks like noise. undetermined: labels of unknowns, such as "mass" or "velocity[2]", that the pixels leave
-    open.
+    Args:
+        converged: Would one more step move the unknowns by less than their uncertainty?
+        visible: Does the video show the object?
+        identifiable: Do the pixels determine every unknown?
+        explained: Do the residuals look like noise?
+        undetermined: Labels of the unknowns that the pixels leave open, such as "mass" or "velocity[2]".
     """
 
     converged: VerdictPart
@@ -50,20 +59,28 @@ class Verdict:
 
     @property
     def level(self) -> Level:
-        """The worst of the four."""
+        """The worst level of the four parts."""
         return max((getattr(self, part).level for part in PARTS), key=LEVELS.index)
 
     def findings(self) -> list[tuple[str, VerdictPart]]:
-        """The four by name."""
+        """Return the four parts with their names.
+
+        Returns:
+            Pairs of a name, such as "converged", and its part.
+        """
         return [(part, getattr(self, part)) for part in PARTS]
 
     @property
     def reasons(self) -> str:
-        """What stands in the way of green, in one line; empty when nothing does."""
-        return "; ".join(finding.text for _, finding in self.findings() if finding.level != "green")
+        """The parts that are not green, in one line; empty if all are green."""
+        return "; ".join(f"{part}: {finding.text}" for part, finding in self.findings() if finding.level != "green")
 
     def data(self) -> dict[str, Any]:
-        """Plain data: level and the sentence of each part, and each part's own level."""
+        """Return the verdict as plain data.
+
+        Returns:
+            The overall level, the sentence of each part, the level of each part, and the undetermined labels.
+        """
         told: dict[str, Any] = {"level": self.level}
         told |= {part: finding.text for part, finding in self.findings()}
         told["levels"] = {part: finding.level for part, finding in self.findings()}
@@ -75,7 +92,15 @@ class Verdict:
 
 
 def skip_judgement(why: str, level: Level = "amber") -> Verdict:
-    """The verdict on a fit that nobody looked at."""
+    """Return a verdict whose parts all say that the fit was not judged.
+
+    Args:
+        why: The reason, for the user.
+        level: Level of all four parts.
+
+    Returns:
+        The verdict.
+    """
     one = VerdictPart(level, f"not judged: {why}")
     return Verdict(one, one, one, one)
 
@@ -83,8 +108,17 @@ def skip_judgement(why: str, level: Level = "amber") -> Verdict:
 def judge(
     found: Uncertainty | str, seen: Sequence[ViewStatistics], moving: bool, finished: str | None = None
 ) -> Verdict:
-    """The verdict. found: or the reason why there is none. seen: of each view. moving: whether what is sought shows
-    only in motion. finished: why the fit did not come to its end, or None."""
+    """Judge a fit.
+
+    Args:
+        found: The uncertainty, or the reason for having none.
+        seen: Statistics of each view.
+        moving: True if the unknowns show only in motion.
+        finished: The reason if the fit did not come to its end, else None.
+
+    Returns:
+        The verdict.
+    """
     if isinstance(found, str):
         open_ = VerdictPart("amber", f"not judged: {found}")
         return Verdict(_stopped(finished) or open_, visible(seen, moving), open_, explained(None, seen))
@@ -99,36 +133,47 @@ def _stopped(finished: str | None) -> VerdictPart | None:
 
 
 def converged(found: Uncertainty) -> VerdictPart:
-    """By how far the next Gauss-Newton step would go, against the uncertainty and against a natural change."""
-    # What is still on its way cannot say what is determined.
+    """Compare the next Gauss-Newton step with the uncertainty and with a natural change of the unknowns.
+
+    Args:
+        found: The uncertainty.
+
+    Returns:
+        The part "converged" of a verdict.
+    """
+    # A fit that is still moving cannot tell which unknowns are determined.
     if found.unrest <= 1.0 and found.deviation and all(_none(value) for value in found.deviation.values()):
-        return VerdictPart("amber", "not judged: no unknown is determined")
+        return VerdictPart("amber", "not judged: no unknown is determined; see identifiable")
     if found.posterior is not None and found.posterior.trouble is not None:
         return VerdictPart("amber", f"not judged: {found.posterior.trouble}")
     if found.unrest <= AT_REST:
-        return VerdictPart("green", f"yes: a further step would move no unknown by more than {_times(found.unrest)}")
+        return VerdictPart("green", f"yes: one more step would change no unknown by more than {_times(found.unrest)}")
     if found.relative_step <= FINE:
         return VerdictPart(
             "green",
-            f"yes: a further step would move no unknown by more than {number(found.relative_step, 2)} of itself",
+            f"yes: one more step would change no unknown by more than {number(found.relative_step, 2)} of its value",
         )
-    told = f"a further step would move an unknown by {_times(found.unrest)}"
+    told = f"one more step would change an unknown by {_times(found.unrest)}"
     if found.unrest <= 1.0:
-        return VerdictPart("amber", f"nearly: {told}; run more iterations")
-    return VerdictPart("red", f"no: {told}, {number(100.0 * found.relative_step, 2)} % of itself; run more iterations")
+        return VerdictPart("amber", f"nearly: {told}; run more iterations ({ITERATIONS})")
+    return VerdictPart(
+        "red",
+        f"no: {told} ({number(100.0 * found.relative_step, 2)} % of its value), so the fit stopped before the minimum; "
+        f"run more iterations ({ITERATIONS})",
+    )
 
 
 def _times(unrest: float) -> str:
-    return f"{number(unrest, 2)} of its deviation" if unrest < 10.0 else f"{unrest:.3g} times its deviation"
+    return f"{number(unrest, 2) if unrest < 10.0 else format(unrest, '.3g')} standard deviations"
 
 
 def visible(seen: Sequence[ViewStatistics], moving: bool) -> VerdictPart:
-    """By how much of the images the object covers, and whether they show anything that changes."""
+    """Judge how much of the images the object covers, and whether they change over time."""
     if not seen:
-        return VerdictPart("green", "states were compared, not images")
+        return VerdictPart("green", "yes: states were compared, not images")
     worst = max((_visible(sight, moving) for sight in seen), key=lambda f: ("green", "amber", "red").index(f.level))
     good = [f for f in (_visible(sight, moving) for sight in seen) if f.level == "green"]
-    # One camera that sees it is enough to find something; that another does not is worth a word.
+    # One camera that shows the object is enough for a fit; a second one that does not deserves a warning.
     return VerdictPart("amber", worst.text) if worst.level == "red" and good else worst
 
 
@@ -137,77 +182,102 @@ def _visible(sight: ViewStatistics, moving: bool) -> VerdictPart:
     shown = sight.covered
     in_view = int((shown >= LEAST_PIXELS).sum())
     if sight.blank:
-        return VerdictPart("red", f"no: the video shows nothing but its background{where}")
+        return VerdictPart("red", f"no: the video shows nothing but its background{where}; check [target]")
     if in_view == 0:
         most = float(shown.max())
-        return VerdictPart("red", f"no: the object covers at most {number(most, 2)} of a pixel in any frame{where}")
+        return VerdictPart(
+            "red",
+            f"no: the object covers at most {number(most, 2)} of a pixel in any frame{where}; check [camera] and the "
+            "start of the motion",
+        )
     if moving and sight.frames < 2:
-        return VerdictPart("red", f"no: one frame shows no motion{where}")
+        return VerdictPart("red", f"no: one frame shows no motion{where}; use a video of several frames")
     if moving and sight.constant:
-        return VerdictPart("red", f"no: the video does not change over its {sight.frames} frames{where}")
+        return VerdictPart(
+            "red",
+            f"no: the video does not change over its {sight.frames} frames{where}; choose a part in which the object "
+            "moves (target.begin and target.duration)",
+        )
     told = f"the object covers {number(float(shown[shown >= LEAST_PIXELS].mean()), 3)} pixels on average{where}"
     if in_view < sight.frames:
         told += f" and is in view in {in_view} of {sight.frames} frames"
     if 2 * in_view < sight.frames or float(shown.max()) < FEW_PIXELS:
-        return VerdictPart("amber", f"hardly: {told}")
+        return VerdictPart("amber", f"hardly: {told}; move the camera nearer or enlarge its images (camera.size)")
     return VerdictPart("green", f"yes: {told}")
 
 
 def identifiable(found: Uncertainty, data: str = "the pixels") -> VerdictPart:
-    """By the directions in which what was compared, ``data``, does not change by more than noise and rounding."""
+    """Judge the directions along which the compared data change by no more than noise and rounding.
+
+    Args:
+        found: The uncertainty.
+        data: Name of the compared data in sentences.
+
+    Returns:
+        The part "identifiable" of a verdict.
+    """
     if not found.open:
-        by_prior = f"; {', '.join(found.by_prior)} by the prior alone" if found.by_prior else ""
+        by_prior = f", except {', '.join(found.by_prior)}, which only the prior determines" if found.by_prior else ""
         return VerdictPart("green", f"yes: {data} determine every unknown{by_prior}")
     nothing = all(_none(value) for value in found.deviation.values())
-    return VerdictPart("red" if nothing else "amber", "no: " + "; ".join(found.open))
+    advice = "fix a value that you know from elsewhere, or give it a prior (prior.gaussian)"
+    return VerdictPart("red" if nothing else "amber", f"no: {'; '.join(found.open)}; {advice}")
 
 
 def _none(deviation: Tensor) -> bool:
     return not bool(deviation.isfinite().any())
 
 
-def _misfit(times: float) -> str:
-    return f"what is left over at the object is {min(times, 1e3):.3g} times larger than noise or rounding"
-
-
 def explained(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> VerdictPart:
-    """By the share of the video that the fit reproduces, and by whether windows of time agree."""
+    """Judge the share of the video that the fit reproduces, and whether the residuals look like noise."""
     share = min((sight.explained for sight in seen), default=1.0)
-    told = f"the fit reproduces {max(0.0, 100.0 * share):.3g} % of what distinguishes the video from its background"
+    told = f"the fit reproduces {max(0.0, 100.0 * share):.3g} % of the contrast between the video and its background"
     if share < HALF:
-        return VerdictPart("red", f"no: {told}")
+        return VerdictPart(
+            "red",
+            f"no: {told}; below {100.0 * HALF:g} % the numbers do not describe this video: check the model, the camera "
+            "and the start",
+        )
     if share < WELL:
-        return VerdictPart("amber", f"in part: {told}")
+        return VerdictPart("amber", f"in part: {told}, less than {100.0 * WELL:g} %, so the model errs; {MISSING}")
     misfit = max((sight.misfit for sight in seen), default=0.0)
     if misfit > NOISE:
-        return VerdictPart("amber", f"in part: {told}, but {_misfit(misfit)}, so the model errs")
+        return VerdictPart(
+            "amber",
+            f"in part: {told}, but the residuals on the object are {min(misfit, 1e3):.3g} times larger than noise or "
+            f"rounding, so the model errs; {MISSING}",
+        )
     if found is not None and found.displaced_times > SEVERAL:
         return VerdictPart(
             "amber",
-            f"in part: the object is seen {number(found.displaced, 2)} pixels from where the fit draws it, "
-            f"{number(found.displaced_times, 2)} times farther than noise allows, so the model errs",
+            f"in part: the video shows the object {number(found.displaced, 2)} pixels from where the fit draws it, "
+            f"{number(found.displaced_times, 2)} times farther than noise allows, so the model errs; the "
+            f"uncertainty grows by that factor; {MISSING}",
         )
     if found is not None and found.windows > SEVERAL:
         return VerdictPart(
             "amber",
-            f"in part: windows of time disagree {number(found.windows, 2)} times more than the noise allows, so the "
-            "model errs; ± is widened to their disagreement",
+            f"in part: windows of time disagree {number(found.windows, 2)} times more than noise allows: another part "
+            "of the video would give other values, so the model errs; the uncertainty covers their disagreement; "
+            f"{MISSING}",
         )
     if found is not None and found.step_bias > 1.0:
         return VerdictPart(
             "amber",
-            f"in part: a shorter physics step would move an unknown by {_times(found.step_bias)}; ± is widened by it: "
-            "use a smaller dt",
+            f"in part: a shorter physics step would change an unknown by {_times(found.step_bias)}; the uncertainty "
+            "covers this change; use a smaller time.dt",
         )
     if found is not None and found.camera_bias > SEVERAL:
         return VerdictPart(
             "amber",
-            f"in part: blur, brightness or lag of the camera would move an unknown by {_times(found.camera_bias)}; "
-            "± is widened by it",
+            f"in part: blur, brightness or lag of the camera may change an unknown by {_times(found.camera_bias)}; "
+            "the uncertainty covers this change; set exposure, gain, gamma or time_offset of [camera], or seek them",
         )
     jackknifed = found is not None and found.method == "blocks" and found.windows > 0.0
     if found is not None and not found.images and found.noise > FINE and not jackknifed:
         return VerdictPart(
-            "amber", "in part: this loss does not say which residuals are neighbours, so ± takes them as independent"
+            "amber",
+            "in part: this loss does not say which residuals are neighbours, so the uncertainty takes them "
+            'as independent and may be too small; set uncertainty = "blocks"',
         )
-    return VerdictPart("green", f"yes: {told}" if seen else "yes: what is left over looks like noise")
+    return VerdictPart("green", f"yes: {told}" if seen else "yes: the residuals look like noise")
