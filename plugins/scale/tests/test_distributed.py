@@ -100,7 +100,7 @@ def test_what_cannot_be_shared_out_is_refused(tmp_path: Path) -> None:
     file.write_text(EXPERIMENT)
     for command, given, words in (
         (landscape, [str(file), "--over", "stiffness=60:200:4", "--profile", "--jobs", "2"], "--profile fits from"),
-        (run, ["--resume", str(tmp_path), "--engine", "ray"], "--resume goes on in this process"),
+        (run, ["--resume", str(tmp_path), "--engine", "ray"], "--resume continues in this process"),
     ):
         done = CliRunner().invoke(command, given)
         assert done.exit_code == 2

@@ -37,7 +37,7 @@ def test_a_run_has_start_fit_and_truth_and_a_file_no_fit(playback, folder):
     assert list(load_playback(folder.parent / "toy.toml").values) == ["start", "truth"]
     fit, truth = playback.body("fit"), playback.body("truth")
     assert np.abs(fit.vertices - truth.vertices).max() < 1e-3
-    with pytest.raises(InputError, match="there is no 'guess'"):
+    with pytest.raises(InputError, match="got the body 'guess'"):
         playback.body("guess")
 
 

@@ -65,7 +65,7 @@ def test_the_report_is_whole_and_self_contained(report):
     assert all(source.startswith(("data:", "#")) for source in found.sources)
     assert "A &lt;thrown&gt; triangle" in page
     assert page.count("<svg") == 3
-    for text in ("What was found", "gravity", "m/s²", "gradient checked", "Where the time went", "kept aside"):
+    for text in ("Estimates", "gravity", "m/s²", "gradient checked", "Time by part", "in the holdout"):
         assert text in page
 
 

@@ -176,7 +176,7 @@ def test_what_cannot_be_resumed_is_explained(toy):
     (toy / "damaged" / "checkpoint.pt").write_bytes(b"no checkpoint")
     with pytest.raises(InputError, match=r"checkpoint .* is damaged.*the one before it, of iteration \d+, is whole"):
         invoke("--resume", "damaged", code=1)
-    assert "other options cannot be given" in invoke("--resume", "damaged", "--quick", code=2)
+    assert "leave out other options" in invoke("--resume", "damaged", "--quick", code=2)
     assert "give an experiment FILE" in invoke(code=2)
 
 

@@ -24,7 +24,7 @@ from diffloom_experiments.run_folder import (
     write_checkpoint,
 )
 from diffloom_fitting.checkpoints import append_record
-from diffloom_fitting.loop import FitState, Outcome, Record
+from diffloom_fitting.loop import FitState, Record, StartOutcome
 from diffloom_fitting.optimisers import Progress
 from diffloom_scale.sweeps import _checksum, read_outcome, write_outcome
 
@@ -34,7 +34,7 @@ SEED = 20
 def state(total: int = 3) -> FitState:
     z = torch.arange(4, dtype=torch.float64) + total
     return FitState(
-        z, total=total, iteration=total, losses=(1.0, 0.5), best=(0.5, z), outcomes=(Outcome(0, z, 0.5, "rest"),)
+        z, total=total, iteration=total, losses=(1.0, 0.5), best=(0.5, z), outcomes=(StartOutcome(0, z, 0.5, "rest"),)
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections import deque
 from contextlib import AbstractContextManager
 from html import escape
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -20,16 +21,20 @@ from diffloom_fitting.loop import FitState, Record, tasks
 from diffloom_fitting.numbers import brief, number, seconds
 
 
-class Watcher(Protocol):
+class Watcher(AbstractContextManager["Watcher"]):
     """Display that shows every iteration."""
 
+    @abstractmethod
     def show(self, state: FitState, record: Record) -> None:
         """Show one iteration."""
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing, unless overridden."""
 
-def make_watcher(
-    experiment: AbstractExperiment, console: Console, every: float = 2.0
-) -> AbstractContextManager[Watcher]:
+
+def make_watcher(experiment: AbstractExperiment, console: Console, every: float = 2.0) -> Watcher:
     """Return a live table in a terminal, a bar in a notebook, else plain lines (at most one per ``every`` seconds)."""
     if console.is_jupyter:
         return NotebookBar(experiment)
@@ -42,7 +47,7 @@ def count_iterations(experiment: AbstractExperiment) -> int:
     return sum(experiment.probe + 1 if task.probe else whole for task in tasks(experiment))
 
 
-class PlainLines:
+class PlainLines(Watcher):
     """One line per iteration, at most one in ``every`` seconds; ends of stages are always shown."""
 
     def __init__(self, experiment: AbstractExperiment, console: Console, every: float = 2.0) -> None:
@@ -50,14 +55,6 @@ class PlainLines:
         self._console = console
         self._every = every
         self._last = -1e9
-
-    def __enter__(self) -> PlainLines:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def show(self, state: FitState, record: Record) -> None:
         """Print one iteration."""
@@ -79,7 +76,7 @@ ROWS = 10
 COLUMNS = 5
 
 
-class LiveTable:
+class LiveTable(Watcher):
     """Table of the last iterations, redrawn in place."""
 
     def __init__(self, experiment: AbstractExperiment, console: Console) -> None:
@@ -127,7 +124,7 @@ class LiveTable:
         return Group(table, self._bar)
 
 
-class NotebookBar:
+class NotebookBar(Watcher):
     """Bar, loss and unknowns in a notebook."""
 
     def __init__(self, experiment: AbstractExperiment) -> None:
@@ -139,11 +136,6 @@ class NotebookBar:
 
         self._handle = display(HTML(format_bar(0, self._total, "fitting")), display_id=True)
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def show(self, state: FitState, record: Record) -> None:
         """Redraw the bar."""

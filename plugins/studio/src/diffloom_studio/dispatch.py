@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,6 +159,21 @@ class EngineOptions:
         return make_engine(self.engine, self.jobs, self.address)
 
 
+def _collect_options(
+    command: Callable[..., None], record: type[Any], name: str, options: Sequence[Callable[..., Any]]
+) -> Callable[..., None]:
+    """Add options to a command, which gets their values as the fields of one record."""
+
+    @functools.wraps(command)
+    def collected(**given: Any) -> None:
+        found = record(**{part.name: given.pop(part.name) for part in fields(record)})
+        command(**{name: found}, **given)
+
+    for option in options:
+        option(collected)
+    return collected
+
+
 def add_engine_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose where tasks run.
 
@@ -169,12 +184,7 @@ def add_engine_options(command: Callable[..., None]) -> Callable[..., None]:
         The decorated function.
     """
 
-    @functools.wraps(command)
-    def collected(**given: Any) -> None:
-        found = EngineOptions(**{part.name: given.pop(part.name) for part in fields(EngineOptions)})
-        command(workers=found, **given)
-
-    for option in (
+    options = (
         click.option("--address", metavar="HOST:PORT", help="Head of a Ray cluster; auto for the one here."),
         click.option(
             "--jobs",
@@ -184,9 +194,8 @@ def add_engine_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Number of processes at once of the engine local.",
         ),
         click.option("--engine", default="local", show_default=True, help="Engine that runs the tasks: local or ray."),
-    ):
-        option(collected)
-    return collected
+    )
+    return _collect_options(command, EngineOptions, "workers", options)
 
 
 def add_experiment_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -199,12 +208,7 @@ def add_experiment_options(command: Callable[..., None]) -> Callable[..., None]:
         The decorated function.
     """
 
-    @functools.wraps(command)
-    def collected(**given: Any) -> None:
-        found = ExperimentOptions(**{part.name: given.pop(part.name) for part in fields(ExperimentOptions)})
-        command(options=found, **given)
-
-    for option in (
+    options = (
         click.option("--seed", type=int, help="Seed of all random numbers, instead of the file's."),
         click.option("--target-renderer", metavar="NAME", help="Synthesise the target with this renderer."),
         click.option("--renderer", metavar="NAME", help="Draw with this renderer instead of the file's."),
@@ -219,6 +223,5 @@ def add_experiment_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value, such as camera.size=[64,64]."
         ),
-    ):
-        option(collected)
-    return collected
+    )
+    return _collect_options(command, ExperimentOptions, "options", options)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from diffloom.notebook import format_html_table, format_tensor
 from diffloom_fitting.numbers import format_unit
-from diffloom_studio.report.media import find_frame_rate, write_video
+from diffloom_studio.report.media import find_frame_rate, to_bytes, write_video
 from diffloom_studio.report.page_data import embed
 from diffloom_studio.report.panels import enlarge
 
@@ -41,20 +39,13 @@ def target_html(target: Target) -> str:
     return format_html_table(("target", ""), rows) + _video(target)
 
 
-def targets_html(views: Mapping[str, Target]) -> str:
-    """Return each view's target under its label."""
-    return "".join(f"<h4>{escape(label)}</h4>{target_html(target)}" for label, target in views.items())
-
-
 def _video(target: Target) -> str:
     """Return the frames of a target as an HTML video."""
     images = target.frames if target.frames is not None else target.masks
     if images is None or len(target) == 0:
         return ""
     every = -(-len(target) // MOST_FRAMES)
-    shown = images[::every]
-    shown = shown[..., :3] if shown.dim() == 4 else shown[..., None].expand(*shown.shape, 3)
-    frames = (shown.detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    frames = to_bytes(images[::every])
     with TemporaryDirectory() as folder:
         place = Path(folder) / "target.mp4"
         write_video(place, np.ascontiguousarray(enlarge(frames)), find_frame_rate(target.times[::every].numpy()))

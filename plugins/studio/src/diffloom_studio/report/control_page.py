@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from diffloom_fitting import Experiment, Result
 from diffloom_fitting.files import write_bytes
 from diffloom_fitting.scene import View
 from diffloom_studio.report.charts import BLUE, GREY, ORANGE, Chart, Curve
-from diffloom_studio.report.media import Frames, write_video
+from diffloom_studio.report.media import Frames, to_bytes, write_video
+from diffloom_studio.report.page_data import embed
 from diffloom_studio.report.panels import enlarge, label_frames
 
 RATE, MOST = 30.0, 240  # frames per second of the motion, and their largest number
@@ -48,7 +48,7 @@ def control_page(folder: Path, experiment: Experiment, result: Result) -> dict[s
     write_video(motion, _motion(view, target.frames, target.masks, target.times + offset), (count - 1) / span)
     charts = [_control(folder, name, rows, scene.dt) for name, rows in view.control.items()]
     return {
-        "motion": f"data:video/mp4;base64,{base64.b64encode(motion.read_bytes()).decode('ascii')}",
+        "motion": embed(motion.read_bytes(), "video/mp4"),
         "controls": charts,
         "path": _path(view, experiment).svg(),
         "effort": result.goal.effort if result.goal is not None else None,
@@ -62,10 +62,8 @@ def _motion(view: View, frames: Tensor | None, masks: Tensor | None, at: Tensor)
     wanted = frames if frames is not None else masks
     if wanted is None:
         return moving
-    shown = wanted[..., :3] if wanted.dim() == 4 else wanted[..., None].expand(*wanted.shape, 3)
-    stills = (shown.clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
     following = torch.searchsorted(at, view.times - 1e-9).clamp(max=len(at) - 1).numpy()
-    return np.concatenate([moving, label_frames("goal", enlarge(stills))[following]], axis=2)
+    return np.concatenate([moving, label_frames("goal", enlarge(to_bytes(wanted)))[following]], axis=2)
 
 
 def _control(folder: Path, name: str, rows: Tensor, dt: float) -> dict[str, str]:
@@ -84,7 +82,7 @@ def _control(folder: Path, name: str, rows: Tensor, dt: float) -> dict[str, str]
     drawn = io.BytesIO()
     Image.fromarray(draw_heat_map(channels.T, most)).save(drawn, format="PNG")
     write_bytes(folder / f"control-{name}.png", drawn.getvalue())
-    return told | {"png": f"data:image/png;base64,{base64.b64encode(drawn.getvalue()).decode('ascii')}"}
+    return told | {"png": embed(drawn.getvalue(), "image/png")}
 
 
 def draw_heat_map(values: Tensor, most: float) -> Frames:

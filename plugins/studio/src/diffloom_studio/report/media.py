@@ -52,6 +52,13 @@ def _write_gif(path: Path, frames: Frames, rate: float) -> None:
         images[0].save(beside, save_all=True, append_images=images[1:], duration=1000.0 / rate, loop=0)
 
 
+def to_bytes(images: Tensor) -> Frames:
+    """Return images or masks (frames, height, width[, channels]) in 0..1 as bytes (frames, height, width, 3)."""
+    shown = images[..., :3] if images.dim() == 4 else images[..., None].expand(*images.shape, 3)
+    found: Frames = (shown.detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    return found
+
+
 def find_frame_rate(times: NDArray[np.float64]) -> float:
     """Return the frame rate [1/s] at which frames of ``times`` [s] play in real time, clamped to 4 to 60."""
     if len(times) < 2:
@@ -78,7 +85,7 @@ def write_frames(path: str | Path, frames: Tensor, columns: int | None = None, r
     wide = columns or (-(-count // rows) if rows else count)
     high = -(-count // wide)
     tiles = np.zeros((high * wide, height, width, 3), dtype=np.uint8)
-    tiles[:count] = (frames[..., :3].detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    tiles[:count] = to_bytes(frames)
     sheet = tiles.reshape(high, wide, height, width, 3).transpose(0, 2, 1, 3, 4).reshape(high * height, wide * width, 3)
     buffer = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(sheet)).save(buffer, format="PNG", optimize=True)

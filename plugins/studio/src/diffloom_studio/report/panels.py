@@ -23,7 +23,7 @@ from diffloom_studio.playback import (
     read_surface_colours,
     read_true_values,
 )
-from diffloom_studio.report.media import Frames
+from diffloom_studio.report.media import Frames, to_bytes
 
 MOST = 90  # frames in a video
 
@@ -99,9 +99,7 @@ def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames |
     images = [part.frames if part.frames is not None else part.masks for part in parts]
     if any(p is None for p in images):
         return times[order], None
-    frames = torch.cat([p if p.dim() == 4 else p[..., None].expand(*p.shape, 3) for p in images if p is not None])
-    shown = (frames[order][..., :3].clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
-    return times[order], shown.numpy()
+    return times[order], np.concatenate([to_bytes(part) for part in images if part is not None])[order.numpy()]
 
 
 PANEL = 240  # least height of a panel of the video [px]
