@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from diffloom_fitting import Stop, Unknown
-from diffloom_motion import Clip, MotionScene, MotionStage, Recording, Rules, fit_motion
+from diffloom_motion import Clip, MotionScene, MotionStage, Recording, StartRules, fit_motion
 from diffloom_physics_rigid.model import RigidModel
 from diffloom_testing import compare_wide
 
@@ -49,12 +49,12 @@ def problem_of(clips: list[Clip], law: str) -> MotionScene:
     if law != "linear":
         cube["reference_speed"] = 1.5
     known = {"gravity": [0.0, 0.0, -9.81], "ground_normal": [0.0, 0.0, 1.0], "friction_stiffness": 30.0}
-    rules = Rules({**known, "centre_of_mass": BODY["centre_of_mass"]}, substeps=16, rotation_length=0.5 * WIDTH)
+    rules = StartRules({**known, "centre_of_mass": BODY["centre_of_mass"]}, substeps=16, rotation_length=0.5 * WIDTH)
     return MotionScene(RigidModel([cube], contact=LAWS[law]), clips, rules)
 
 
 def unknowns(problem: MotionScene) -> dict[str, float]:
-    """Where friction, stiffness and damping start."""
+    """Return the start values of friction, stiffness and damping."""
     model = problem.model
     names = ("friction", "contact_stiffness", model.contact.damping_name)
     return {name: float(model.spec(name).default[0]) for name in names}

@@ -1,4 +1,4 @@
-"""How well could any one restitution and friction predict tosses of the elbow? A bound by choosing after the fact.
+"""Bound on predictions of the elbow's tosses by any single restitution and friction, chosen after the fact.
 
 Each toss of experiments/real/real-elbow.toml is simulated as a whole, from what its flight tells, with every pair of a
 grid of dissipations and frictions. The mean over tosses of the best pair is what a fit of both could reach at most on
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from diffloom_motion import load_motion, score, settle
+from diffloom_motion import load_motion, score_clips, settle_starts
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 #: Hunt-Crossley: restitutions of 0.71 to 0.12 at 1 m/s.
@@ -30,20 +30,20 @@ def main() -> None:
     parser.add_argument("--tosses", default="40:100")
     parser.add_argument("--inertias", choices=tuple(INERTIAS), default="solid")
     given = parser.parse_args()
-    # Whole tosses instead of windows; what is stiff takes short steps.
+    # Whole tosses instead of windows; stiff contact takes short steps.
     changes = [f'clips.fit="{given.tosses}"', 'clips.holdout="0:1"', "clips.windows=[121, 121]", "substeps=24"]
     changes += [f"unknowns.{name}.start={INERTIAS[given.inertias]}" for name in ("inertia[upper]", "inertia[fore]")]
     experiment = load_motion(str(FILE), tuple(changes))
     scene, values = experiment.scene, experiment.shared_values()
-    values |= settle(scene, values)
-    described = score(scene, values)
+    values |= settle_starts(scene, values)
+    described = score_clips(scene, values)
     print(f"described: {said(described['position'])} mm, {said(described['rotation'], 180 / np.pi / 1e3)} degrees")
     place, turn = [], []
     for dissipation in DISSIPATIONS:
         for friction in FRICTIONS:
             pair = {"contact_dissipation": dissipation, "friction": friction}
             tensors = {name: torch.full_like(values[name], number) for name, number in pair.items()}
-            found = score(scene, {**values, **tensors})
+            found = score_clips(scene, {**values, **tensors})
             place.append(found["position"].numpy())
             turn.append(found["rotation"].numpy())
             told = f"{said(found['position'])} mm, {said(found['rotation'], 180 / np.pi / 1e3)} degrees"

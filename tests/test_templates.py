@@ -1,4 +1,4 @@
-"""What ``diffloom plugins new`` writes: installs, passes its own tests and the suite, and keeps our style."""
+"""Packages that ``diffloom plugins new`` writes: each installs, passes its tests and the suite, and keeps our style."""
 
 import json
 import re
@@ -111,8 +111,8 @@ def test_names_that_cannot_be_are_refused(tmp_path):
 
     assert "cannot be a name: use lower case letters" in run("physics", "My Model")
     assert "cannot be a name" in run("render", "class")
-    assert "there is a model 'springs' already, of diffloom-physics-springs" in run("physics", "springs")
-    assert "there is an integrator 'leapfrog' already, of diffloom-mechanics" in run("integrator", "leapfrog")
-    assert "there is an optimiser 'adam' already, of diffloom-fitting" in run("optimiser", "adam")
+    assert "a model 'springs' is registered already, by diffloom-physics-springs" in run("physics", "springs")
+    assert "an integrator 'leapfrog' is registered already, by diffloom-mechanics" in run("integrator", "leapfrog")
+    assert "an optimiser 'adam' is registered already, by diffloom-fitting" in run("optimiser", "adam")
     (tmp_path / "diffloom-render-mine").mkdir()
-    assert "is there already; move it away" in run("render", "mine")
+    assert "exists already; move it away" in run("render", "mine")

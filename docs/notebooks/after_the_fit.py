@@ -1,7 +1,7 @@
 # %% [markdown]
 # # From a fit to other programs
 #
-# What was found is kept, loaded, played back, measured and written as files for other programs.
+# Save a result, load it, play it back, measure it, and write files for other programs.
 # %%
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer

@@ -28,7 +28,7 @@ from diffloom.simulation import simulate
 from diffloom_experiments import RunFolder, build_experiment, load_file
 from diffloom_fitting import GaussNewton, Stop, Unknown, get_optimiser, run_search
 from diffloom_fitting.testing import small_fit
-from diffloom_motion import Clip, MotionScene, MotionStage, Own, Rules, fit_motion, score
+from diffloom_motion import Clip, MotionScene, MotionStage, OwnStart, StartRules, fit_motion, score_clips
 
 # isort: split
 # Internals: all imports that a change of the package's modules may have to follow.
@@ -690,7 +690,7 @@ for _name in OPTIMISERS:
 
 @case("resume-stages")
 def resume_stages() -> Numbers:
-    """Return an interrupted fit of three starts through two stages with a schedule, as they are and probed."""
+    """Return an interrupted fit of three starts through two stages with a schedule, with and without probes."""
     found = prefixed("all", interrupted(CHAIN, [1, 5, 14, 33]))
     return found | prefixed("probe", interrupted(CHAIN + "probe = 2\n", [2, 8, 11]))
 
@@ -800,7 +800,7 @@ def motion() -> Numbers:
     """Return fits to recorded tosses: several stages with clips kept aside, robust losses with an outlier, starts of
     the clips' own, and a score."""
     clips, shared = tosses(), list(CUBE_UNKNOWNS.values())
-    rules = Rules(KNOWN, SUBSTEPS, rotation_length=0.05)
+    rules = StartRules(KNOWN, SUBSTEPS, rotation_length=0.05)
     sampled = replace(rules, start="sample")
     problem, aside = MotionScene(cube(), clips[:4], sampled), MotionScene(cube(), clips[4:], sampled)
     stages = [
@@ -818,12 +818,12 @@ def motion() -> Numbers:
         how = {"loss": loss, "threshold": 2e-3}
         stage = MotionStage(GaussNewton(width=1e-4), 4, frames=22)
         found |= prefixed(loss, followed_motion(outlier, few, [stage], **how))
-    own = replace(rules, own=Own({"velocity": 0.02, "angular_velocity": 0.1}, noise=1e-3))
+    own = replace(rules, own=OwnStart({"velocity": 0.02, "angular_velocity": 0.1}, noise=1e-3))
     free = MotionScene(cube(), clips[:3], own)
     stages = [MotionStage(frames=12, iterations=2, flight=True), MotionStage(frames=20, iterations=3)]
     found |= prefixed("own", followed_motion(free, few, stages))
     values = {name: torch.tensor(value, dtype=D).reshape(-1) for name, value in CUBE_TRUTH.items()}
-    return found | prefixed("score", score_numbers(score(MotionScene(cube(), clips, rules), values)))
+    return found | prefixed("score", score_numbers(score_clips(MotionScene(cube(), clips, rules), values)))
 
 
 MOTION = """
@@ -911,7 +911,7 @@ def motion_tree() -> Numbers:
     ]
     free = {"position": 0.01, "orientation": 0.1, "velocity": 0.3, "angular_velocity": 3.0, "joint_position": 0.1,
             "joint_velocity": 3.0}  # fmt: skip
-    problem = MotionScene(elbow(), clips, Rules(known, substeps, 0.05, "fitted", 0.01, Own(free, joints=1)))
+    problem = MotionScene(elbow(), clips, StartRules(known, substeps, 0.05, "fitted", 0.01, OwnStart(free, joints=1)))
     hinge = Unknown("frame_position[fore]", [-0.035, 0.06, 0.0], scale=0.01)
     stages = [MotionStage(frames=16, iterations=3), MotionStage(iterations=3)]
     return followed_motion(problem, [hinge, Unknown("friction", 0.4)], stages)

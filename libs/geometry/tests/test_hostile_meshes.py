@@ -27,7 +27,7 @@ def glb(head: dict) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["obj", "ply", "stl", "off", "glb"])
-def test_what_is_whole_is_read(tmp_path, kind):
+def test_undamaged_files_are_read(tmp_path, kind):
     path = tmp_path / f"ball.{kind}"
     path.write_bytes(exported(kind))
     assert len(read_triangles(path).faces) == len(BALL.faces)
@@ -82,7 +82,7 @@ def test_no_other_file_is_opened(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.dae", "a.3mf", "a.xaml", "a.x3d", "a.zip", "a.gz", "a.svg", "a", "a.step"])
-def test_other_formats_are_refused_unseen(tmp_path, name):
+def test_unknown_formats_are_refused_without_reading(tmp_path, name):
     (tmp_path / name).write_bytes(b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>')
     with pytest.raises(InputError, match="expected one of .obj, .ply"):
         read_triangles(tmp_path / name)
@@ -105,7 +105,7 @@ TETS = {
 
 
 @pytest.mark.parametrize("name", list(TETS))
-def test_damaged_solids_are_told(tmp_path, name):
+def test_damaged_solids_are_refused(tmp_path, name):
     path, draw, text = tmp_path / name, random.Random(4), TETS[name].encode()
     words = [b"-1", b"2147483648", b"9" * 30, b"nan", b"1e999", b"\xff\xfe", b"\0", b"", b"x", b"4 " * 50]
     for _ in range(300):
@@ -117,7 +117,7 @@ def test_damaged_solids_are_told(tmp_path, name):
 
 
 @pytest.mark.parametrize("kind", ["ply", "stl", "glb", "off", "obj"])
-def test_damaged_surfaces_are_told(tmp_path, kind):
+def test_damaged_surfaces_are_refused(tmp_path, kind):
     path, draw = tmp_path / f"ball.{kind}", random.Random(5)
     whole = exported(kind)
     for _ in range(60):

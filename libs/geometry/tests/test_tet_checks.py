@@ -43,7 +43,7 @@ def test_repair_mends_and_says_what_it_did() -> None:
     assert len(mesh.vertex_groups["left"]) == 9
 
 
-def test_what_cannot_be_mended_stays_an_error() -> None:
+def test_flaws_beyond_repair_are_errors() -> None:
     mesh = box()
     tets = mesh.tets.copy()
     tets[7, 2] = 99
@@ -63,7 +63,7 @@ def test_overlapping_tets_are_refused() -> None:
         check_tetmesh(TetMesh(points, np.array([[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 2, 5]])))
 
 
-def test_many_are_counted() -> None:
+def test_long_lists_of_flaws_are_counted() -> None:
     mesh = box()
     with pytest.raises(InputError, match="tets 0, 1, 2, 3, 4 and 35 more are inverted"):
         check_tetmesh(replace(mesh, tets=mesh.tets[:, [1, 0, 2, 3]]))

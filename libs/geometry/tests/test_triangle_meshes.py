@@ -10,7 +10,7 @@ SQUARE = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
 TWO = np.array([[0, 1, 2], [0, 2, 3]])
 
 
-def test_a_clean_mesh_comes_back_as_it_was():
+def test_a_clean_mesh_comes_back_unchanged():
     vertices, faces = check_triangles("square", SQUARE, TWO)
     assert np.array_equal(vertices, SQUARE)
     assert np.array_equal(faces, TWO)

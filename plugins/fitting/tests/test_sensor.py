@@ -19,6 +19,7 @@ TRUTH = {
     "camera.roll": 7.0,
     "camera.centre": [0.6, -0.9],
     "camera.distortion": [0.08, -0.02, 0.01, -0.015, 0.005],
+    "camera.lens_blur": 0.9,
     "camera.exposure": 0.031,
     "camera.readout": 0.023,
     "camera.gain": 0.8,
@@ -30,6 +31,7 @@ OFF = {
     "camera.gain": 1.0,
     "camera.gamma": 1.0,
     "appearance.size": 1.0,
+    "camera.lens_blur": 0.4,
     "camera.exposure": 0.04,
     "camera.readout": 0.0273,
 }

@@ -143,7 +143,7 @@ def test_own_starts_are_taken_out_clip_by_clip(tosses: list[Clip]) -> None:
     objective = replace(experiment.objective(), frames=16)
     z = torch.cat([torch.tensor([-1.2, 0.1]), torch.full((18,), 0.05)]).double()
     half, arrow = objective.linearise(z).half, objective.linearise(z).curvature
-    # The same from residuals entry by entry, and the same step from the whole matrix.
+    # Equal to residuals taken entry by entry, with an equal step from the whole matrix.
     whole = torch.stack([arrow @ way for way in torch.eye(20, dtype=torch.float64)])
     ways = 1e-5 * torch.eye(20, dtype=torch.float64)
     J = torch.stack([(objective.residuals(z + way) - objective.residuals(z - way)) / 2e-5 for way in ways])
@@ -404,7 +404,7 @@ def test_the_same_ranges_part_recordings_of_any_length(
 
 
 def test_a_recording_that_leaves_nothing_to_judge_by_is_refused(tosses: list[Clip]) -> None:
-    with pytest.raises(InputError, match="1 of 1 clips are fitted, so none is left to judge by; lower clips.share"):
+    with pytest.raises(InputError, match="1 of 1 clips are fitted, so none is left for the holdout; lower clips.share"):
         split_clips(tosses[:1], ClipsTable(fit="0:100", share=0.5, holdout="rest"))
     assert split_clips(tosses[:1], ClipsTable(fit="0:100")) == ([tosses[0]], [])
 

@@ -83,7 +83,7 @@ def test_hinge_and_friction_are_found(tosses: list[Clip]) -> None:
     assert abs(float(found["friction"]) - FRICTION) < 0.01
     values = {"frame_position[fore]": torch.tensor(HINGE).double(), "friction": torch.tensor([FRICTION]).double()}
     far = score_clips(problem, {**values, **settle_starts(problem, values)})
-    # Starts that the flight alone has told, with the true parameters: what is left is the chaos of impacts.
+    # Starts from the flight alone, with the true parameters: the error is the chaos of impacts.
     assert far.mean_position < 2e-3 and far.mean_joint_degrees < 3.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from diffloom_physics_articulated.link import VELOCITIES, Link, Tree
-from diffloom_physics_articulated.tree_tables import read_axes, tree_of
+from diffloom_physics_articulated.tree_tables import read_axes, sort_links
 
 JOINTS = ("revolute", "prismatic", "ball", "fixed", "universal", "planar")
 
@@ -58,4 +58,4 @@ def random_tree(random: np.random.Generator, count: int, floating: bool, joints:
         )
     if all(VELOCITIES[link.joint] == 0 for link in links):
         return random_tree(random, count, floating, joints)
-    return tree_of("random", links)
+    return sort_links("random", links)

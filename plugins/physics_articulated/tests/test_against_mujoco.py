@@ -23,7 +23,7 @@ from diffloom.interfaces import Control, State
 from diffloom_physics_articulated.builders import arm, cartpole, chain
 from diffloom_physics_articulated.link import BALL, FIXED, Tree
 from diffloom_physics_articulated.model import ArticulatedModel
-from diffloom_physics_articulated.tree_tables import read_link, tree_of
+from diffloom_physics_articulated.tree_tables import read_link, sort_links
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -130,7 +130,7 @@ def humanoid() -> Tree:
                     "shapes": [{"shape": "capsule", "radius": 0.05, "length": size[name],
                                 "position": [0.0, -0.5 * size[name], 0.0]}],
                 })  # fmt: skip
-    return tree_of("humanoid", [read_link(k, link) for k, link in enumerate(links)])
+    return sort_links("humanoid", [read_link(k, link) for k, link in enumerate(links)])
 
 
 def hung(lengths: list[float]) -> Tree:
@@ -142,7 +142,7 @@ def hung(lengths: list[float]) -> Tree:
          "shapes": [{"shape": "sphere", "radius": 0.1, "position": [0.0, -lengths[k], 0.0]}]}
         for k in range(len(lengths))
     ]  # fmt: skip
-    return tree_of("hung", [read_link(k, link) for k, link in enumerate(links)])
+    return sort_links("hung", [read_link(k, link) for k, link in enumerate(links)])
 
 
 SCENES = {

@@ -13,7 +13,13 @@ from diffloom_mechanics import Mechanics, particles
 from diffloom_physics_cloth.hinge_kernels import angle
 from diffloom_physics_cloth.meshes import grid, irregular_grid
 from diffloom_physics_cloth.rest_shape import rest_shape
-from diffloom_physics_cloth.terms import AirCoefficients, Elasticity, face_term, hinge_term, planar_face_term
+from diffloom_physics_cloth.terms import (
+    AirCoefficients,
+    Elasticity,
+    build_face_term,
+    build_hinge_term,
+    build_planar_face_term,
+)
 from diffloom_testing.gradients import check_gradient
 
 SHEET = irregular_grid((4, 3), (1.0, 0.8), jitter=0.3, seed=5)
@@ -73,19 +79,19 @@ def face_forces(x, u, mu, lam, damping, activation, drag=None, lift=None, wind=N
     shape = rest_shape(rest, FACES, HINGES)
     around = None if drag is None else AirCoefficients(drag, lift, wind)
     return total_force(
-        face_term(FACES, shape.edges, shape.area, Elasticity(mu, lam, damping, activation), around), x, u
+        build_face_term(FACES, shape.edges, shape.area, Elasticity(mu, lam, damping, activation), around), x, u
     )
 
 
 def planar_forces(x, u, mu, lam, damping, activation, rest=REST):
     shape = rest_shape(rest, FACES, HINGES)
     elastic = Elasticity(mu, lam, damping, activation)
-    return total_force(planar_face_term(FACES, UP, shape.edges, shape.area, elastic), x, u)
+    return total_force(build_planar_face_term(FACES, UP, shape.edges, shape.area, elastic), x, u)
 
 
 def hinge_forces(x, u, stiffness, damping, rest_angle, activation, rest=REST):
     weight = rest_shape(rest, FACES, HINGES).hinge_weight
-    return total_force(hinge_term(HINGES, weight, stiffness, damping, rest_angle, activation), x, u)
+    return total_force(build_hinge_term(HINGES, weight, stiffness, damping, rest_angle, activation), x, u)
 
 
 # The same physics once more -----------------------------------------------------------------------------------------
@@ -300,7 +306,7 @@ def test_small_strains_obey_linear_elasticity():
         torch.zeros(()).double(),
         torch.zeros(1).double(),
     )
-    f = total_force(face_term(sheet.faces, shape.edges, shape.area, moduli), X + X @ strain, torch.zeros_like(X))
+    f = total_force(build_face_term(sheet.faces, shape.edges, shape.area, moduli), X + X @ strain, torch.zeros_like(X))
     stress = 2.0 * mu_l * strain + lam_l * strain.trace() * torch.diag(torch.tensor([1.0, 1.0, 0.0]).double())
     right = X[:, 0] > 0
     assert f[right].sum(dim=0).numpy() == pytest.approx(-stress[:, 0].numpy(), rel=1e-4, abs=1e-4 * size)

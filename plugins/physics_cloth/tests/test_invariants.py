@@ -122,7 +122,7 @@ def test_a_mirrored_sheet_moves_as_the_mirror_image():
     flip = torch.tensor([-1.0, 1.0, 1.0], dtype=torch.float64)
     paths = []
     for sheet, sign in ((SHEET, torch.ones(3).double()), (mirror(SHEET), flip)):
-        model = ClothModel(sheet.placed(position=(0, 0.03, 0)), **options)
+        model = ClothModel(sheet.transform(position=(0, 0.03, 0)), **options)
         start = folded(SHEET) * sign + torch.tensor([0.0, 0.03, 0.0])
         params = model.params(
             torch.float64, start_shape=start, velocity=sign * torch.tensor([0.3, -1.0, 0.2]), drag=1.0, lift=0.5,

@@ -7,11 +7,11 @@ import trimesh
 from diffloom.errors import InputError
 from diffloom_physics_cloth.meshes import (
     Sheet,
+    convert_trimesh,
     disc,
-    from_trimesh,
     grid,
     irregular_grid,
-    load,
+    load_sheet,
     make_sheet,
     staggered_grid,
     walker,
@@ -110,12 +110,12 @@ def test_the_walker_knows_its_parts_and_stands_on_its_soles():
 
 def test_any_trimesh_surface_becomes_a_sheet(tmp_path):
     ball = trimesh.creation.icosphere(subdivisions=1)
-    sheet = from_trimesh(ball)
+    sheet = convert_trimesh(ball)
     assert euler(sheet) == 2
     assert len(sheet.groups["rim"]) == 0
     file = tmp_path / "ball.obj"
     ball.export(file)
-    assert np.allclose(np.sort(load(file).vertices, axis=0), np.sort(ball.vertices, axis=0), atol=1e-7)
+    assert np.allclose(np.sort(load_sheet(file).vertices, axis=0), np.sort(ball.vertices, axis=0), atol=1e-7)
     moved = make_sheet({"file": str(file), "scale": 2.0, "position": [0, 1, 0]})
     assert moved.vertices[:, 1].max() == pytest.approx(3.0, abs=1e-6)
 
@@ -125,7 +125,7 @@ def test_a_seam_of_the_texture_does_not_cut_the_cloth(tmp_path):
     corners = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n"
     texture = "vt 0 0\nvt 1 0\nvt 1 1\nvt 0 0.5\nvt 0.5 1\nvt 0 1\n"
     file.write_text(corners + texture + "f 1/1 2/2 3/3\nf 1/4 3/5 4/6\n")
-    sheet = load(file)
+    sheet = load_sheet(file)
     assert len(sheet.vertices) == 4
     assert len(sheet.edges.hinges) == 1
     expected = [[[0, 0], [1, 0], [1, 1]], [[0, 0.5], [0.5, 1], [0, 1]]]

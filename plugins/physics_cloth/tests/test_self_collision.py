@@ -11,7 +11,7 @@ from diffloom_mechanics import Mechanics, SemiImplicitEuler, particles
 from diffloom_mechanics.contact import HuntCrossley
 from diffloom_physics_cloth.meshes import irregular_grid
 from diffloom_physics_cloth.model import ClothModel
-from diffloom_physics_cloth.self_collision import self_collision_term
+from diffloom_physics_cloth.self_collision import build_self_collision_term
 
 SHEET = irregular_grid((6, 5), (1.0, 0.8), jitter=0.3, seed=5)
 COUNT, THICK = len(SHEET.vertices), 0.06
@@ -66,7 +66,7 @@ def reference(x: Tensor, u: Tensor, stiffness: Tensor, damping: Tensor, pairs: T
 def system(stiffness: Tensor, damping: Tensor) -> Mechanics:
     dtype = stiffness.dtype
     law = particles(torch.full((COUNT,), 0.01, dtype=dtype), torch.zeros(3, dtype=dtype))
-    return Mechanics(law, (self_collision_term(SHEET.faces, COUNT, THICK, HuntCrossley(), (stiffness, damping)),))
+    return Mechanics(law, (build_self_collision_term(SHEET.faces, COUNT, THICK, HuntCrossley(), (stiffness, damping)),))
 
 
 def forces(x: Tensor, u: Tensor, stiffness: Tensor, damping: Tensor) -> Tensor:
@@ -125,7 +125,9 @@ def test_any_number_of_threads_gives_the_same_bits():
 def rubbing(x: Tensor, u: Tensor, stiffness: Tensor, damping: Tensor, hold: Tensor, friction: Tensor) -> Tensor:
     law = particles(torch.full((COUNT,), 0.01, dtype=x.dtype), torch.zeros(3, dtype=x.dtype))
     values, rub = (stiffness, damping), (hold, friction)
-    return Mechanics(law, (self_collision_term(SHEET.faces, COUNT, THICK, HuntCrossley(), values, rub),)).force(x, u)
+    return Mechanics(law, (build_self_collision_term(SHEET.faces, COUNT, THICK, HuntCrossley(), values, rub),)).force(
+        x, u
+    )
 
 
 def test_friction_keeps_force_and_torque_and_has_an_exact_adjoint():

@@ -60,7 +60,7 @@ def test_mass_is_density_times_volume(shape: dict[str, object]) -> None:
     assert float(mass.sum()) == pytest.approx(float((per_tet.numpy() * model.mesh.volumes).sum()), rel=1e-12)
 
 
-def test_moduli_there_and_back() -> None:
+def test_moduli_round_trip() -> None:
     E, nu = torch.tensor([1e5, 2e6], dtype=DOUBLE), torch.tensor([0.1, 0.45], dtype=DOUBLE)
     again = small_strain_moduli(*neo_hookean_moduli(E, nu))
     assert torch.allclose(again[0], E, rtol=1e-12)
@@ -210,7 +210,7 @@ def test_the_model_can_be_pickled() -> None:
     assert again.specs == model.specs
 
 
-def test_what_a_step_stores_at_ten_thousand_tets() -> None:
+def test_memory_of_a_step_at_ten_thousand_tets() -> None:
     """Position and velocity in float32: at most 64 KB a step."""
     model = FemModel("box", cells=(20, 10, 10))
     state = model.initial_state(model.params())

@@ -71,7 +71,7 @@ def test_a_control_is_taken_row_by_row(model):
     assert float(found[0].abs().max()) < 1e-6
 
 
-def test_what_is_inside_out_or_flat_stays_finite(model):
+def test_stress_of_inverted_and_flat_tets_is_finite(model):
     flat = torch.diag(torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64))
     for gradient in (flat, torch.diag(torch.tensor([1.0, 1.0, -1.0], dtype=torch.float64))):
         assert bool(model.stress(deformed(model, gradient), model.params(torch.float64)).values.isfinite().all())

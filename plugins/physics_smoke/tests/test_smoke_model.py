@@ -150,6 +150,6 @@ def test_smoke_may_begin_as_an_image(tmp_path):
     "settings, told",
     [({"rows": 1}, "at least 2 x 2"), ({"boundary": "open"}, "boundary"), ({"smoke": "lettr"}, "neither a pattern")],
 )
-def test_wrong_settings_are_told(settings, told):
+def test_wrong_settings_are_refused(settings, told):
     with pytest.raises(InputError, match=told):
         get_model("smoke")(**settings)

@@ -13,7 +13,7 @@ from diffloom_experiments.experiments import build_truth
 from diffloom_fitting.targets import synthesise
 from diffloom_studio.report.media import write_video
 
-FOLDER = Path(__file__).parents[1] / "src" / "diffloom_fitting" / "demo"
+FOLDER = Path(__file__).parents[1] / "src" / "diffloom_studio" / "demo"
 RATE = 50
 FINER = 3
 

@@ -59,7 +59,7 @@ def test_stamps_out_of_order_are_put_in_order_and_senseless_ones_refused(tmp_pat
         found = list(sort_frames(zip(stamps, "abcdefghi", strict=True), "clip"))
     assert [item for _, item in found] == list("abcdefghi")
     assert [time for time, _ in found] == sorted(stamps)
-    with pytest.raises(InputError, match=r"tell no time.*rate = 30"):
+    with pytest.raises(InputError, match=r"do not increase.*rate = 30"):
         list(sort_frames([(0.0, "a"), (0.1, "b"), (0.1, "c")], "clip"))
     assert list(sort_frames([(0.0, "a"), (0.1, "b")], "clip")) == [(0.0, "a"), (0.1, "b")]
     frames = (255 * clip(ACROSS[:6])).astype(np.uint8)
@@ -87,7 +87,7 @@ def test_the_way_a_phone_was_held_is_read(tmp_path):
     write_video(tmp_path / "a.mp4", frames, 30.0)
     with av.open(str(tmp_path / "a.mp4")) as source:
         angle = next(source.decode(video=0)).rotation
-    assert angle == 0  # a file without an angle is shown as it is stored
+    assert angle == 0  # a file without an angle is not turned
     assert read_video(tmp_path / "a.mp4").size == (HEIGHT, WIDTH)
 
 
@@ -227,7 +227,7 @@ def test_the_free_part_of_a_swing_is_found():
         with_free_swing(fitting.Target(whole.times, tracks=wide))
     with pytest.raises(InputError, match="no part of the video shows a free swing"):
         with_free_swing(whole.select(range(20)))
-    with pytest.raises(InputError, match="seen whole in 5 frames"):
+    with pytest.raises(InputError, match="visible in 5 frames"):
         with_free_swing(whole.select(range(5)))
 
 

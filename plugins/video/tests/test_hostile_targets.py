@@ -110,7 +110,7 @@ def test_damaged_videos_are_told_or_read(clip):
 
 
 def test_av_takes_the_options():
-    """What is listed must be known to FFmpeg: unknown options are passed over in silence."""
+    """Listed options must be known to FFmpeg: unknown options are passed over in silence."""
     assert {"mov", "matroska", "gif"} <= {name.split(",")[0] for name in av.formats_available}
 
 

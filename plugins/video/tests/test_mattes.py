@@ -1,5 +1,7 @@
 """Edges as a camera makes them: mixed in light, blurred by motion, beside a shadow."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.losses.track import measure_outline_tracks
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.tracks import measure_across_motion, measure_tracks
-from diffloom_video.images import scale_frame
+from diffloom_video.images import average_areas, scale_frame
 from diffloom_video.mattes import estimate_coverage, estimate_motions
 from diffloom_video.segmentation import BackgroundPlate, segment
 
@@ -125,3 +127,22 @@ def test_motions_are_told_where_they_are_seen():
     assert estimate_motions(masks) == [(3.0, 0.0), (3.0, 0.0), (3.0, 0.0), (0.0, 0.0)]
     with pytest.raises(InputError, match="exposure=2"):
         BackgroundPlate(cleaning={"exposure": 2})
+
+
+@pytest.mark.parametrize(("shape", "size"), [((9, 12), (3, 4)), ((10, 7), (4, 3)), ((7, 5), (7, 3)), ((5, 5), (1, 1))])
+def test_shrinking_is_the_exact_mean_over_each_pixel(shape, size):
+    image = np.random.default_rng(0).random((*shape, 3))
+
+    def shares(old, new):
+        edges = np.linspace(0.0, old, new + 1)
+        overlap = [[min(b, j + 1) - max(a, j) for j in range(old)] for a, b in pairwise(edges)]
+        return np.maximum(overlap, 0.0) * new / old
+
+    wanted = np.einsum("ij,jkc,lk->ilc", shares(shape[0], size[0]), image, shares(shape[1], size[1]))
+    np.testing.assert_allclose(average_areas(image, size), wanted, rtol=0, atol=1e-14)
+
+
+def test_frames_of_bytes_shrink_by_the_same_means():
+    grey = np.random.default_rng(1).integers(0, 256, (9, 12, 3), dtype=np.uint8)
+    shrunk = scale_frame(grey, (3, 4), torch.float64).numpy()
+    np.testing.assert_allclose(shrunk, average_areas(grey / 255.0, (3, 4)), rtol=0, atol=1e-6)

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from diffloom.interfaces import InputError
-from diffloom_video.segmentation import BackgroundPlate, background_plate, differences, find_rough_masks
+from diffloom_video.segmentation import BackgroundPlate, background_plate, find_rough_masks, measure_differences
 
 
 @pytest.fixture
@@ -45,14 +45,14 @@ def test_wrong_plates_are_refused_in_words(video):
 def test_a_shadow_counts_little_and_an_object_in_full(video):
     _, wall = video
     shadow, red = 0.6 * wall, wall * np.array([1.6, 0.4, 0.4], np.float32)
-    assert differences(shadow, wall, True).mean() < 0.4 * differences(shadow, wall, False).mean()
-    assert differences(red, wall, True).mean() > 0.6 * differences(red, wall, False).mean()
-    assert differences(wall, wall, True).max() < 1e-6
+    assert measure_differences(shadow, wall, True).mean() < 0.4 * measure_differences(shadow, wall, False).mean()
+    assert measure_differences(red, wall, True).mean() > 0.6 * measure_differences(red, wall, False).mean()
+    assert measure_differences(wall, wall, True).max() < 1e-6
 
 
 def test_the_threshold_is_found_or_given(video):
     frames, wall = video
-    apart = np.stack([differences(image, wall, True) for image in frames])
+    apart = np.stack([measure_differences(image, wall, True) for image in frames])
     masks = find_rough_masks(apart, None)
     assert masks[3:].sum(axis=(1, 2)).tolist() == [30] * 6
     assert not masks[:3].any()

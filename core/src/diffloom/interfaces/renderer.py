@@ -74,10 +74,13 @@ class Renderer(ABC):
     so a schedule may change one with ``dataclasses.replace``.
 
     background: rgb of what is seen where the surface is not; a renderer that has no such setting draws on black.
+    unbiased: each pixel is the mean over its square of what is seen there, without softness: areas are drawn in their
+        size, and rgb over black is the surface's mean colour times its coverage. The conformance suite then checks it.
     expected_failures: checks of the conformance suite that cannot pass, each with its reason.
     """
 
     background: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    unbiased: ClassVar[bool] = False
     expected_failures: ClassVar[Mapping[str, str]] = {}
 
     @classmethod

@@ -114,6 +114,7 @@ def write_tet(mesh: TetMesh, path: Path) -> None:
 
 
 def _texture(path: Path, lines: _Lines) -> TextureMap | None:
+    """Return the texture that vt and f lines describe, or None."""
     if not lines.uv:
         return None
     if lines.faces:
@@ -129,12 +130,14 @@ def _texture(path: Path, lines: _Lines) -> TextureMap | None:
 
 
 def _exactly(words: list[str], count: int) -> list[str]:
+    """Return the words; raise ValueError unless there are ``count``."""
     if len(words) != count:
         raise ValueError(f"got {len(words)} entries; expected {count}")
     return words
 
 
 def _numbers(words: list[str], count: int) -> list[float]:
+    """Return ``count`` words as numbers."""
     return [float(word) for word in _exactly(words, count)]
 
 
@@ -185,11 +188,13 @@ def _table(path: Path, header_length: int) -> tuple[Floats, Floats]:
 
 
 def _check_width(path: Path, rows: Floats, width: int) -> None:
+    """Raise InputError unless rows have as many entries as the first line promises."""
     if len(rows) and rows.shape[1] != width:
         raise InputError(f"{path.name}: rows have {rows.shape[1]} entries; the first line promises {width}")
 
 
 def _groups(word: str, labels: Floats, *, skip_zero: bool) -> dict[str, Ints]:
+    """Return the rows with each label, as groups called "<word>_<label>"."""
     kinds = [label for label in np.unique(labels) if label or not skip_zero]
     return {f"{word}_{label:g}": np.flatnonzero(labels == label) for label in kinds}
 
@@ -209,10 +214,12 @@ class _Content:
     face_physical: dict[int, list[int]] = field(default_factory=dict)
 
     def add_node(self, tag: str, xyz: list[str]) -> None:
+        """Add a node with its tag and place."""
         self.node[int(tag)] = len(self.vertices)
         self.vertices.append([float(c) for c in xyz[:3]])
 
     def add_element(self, kind: int, physical: list[int], nodes: list[str]) -> None:
+        """Add a triangle or a tetrahedron; elements of other types are ignored."""
         if kind == _TET10:
             raise ValueError("tetrahedra of second order (10 nodes); export first order (4 nodes)")
         corners = [self.node[int(n)] for n in nodes]
@@ -254,6 +261,7 @@ def read_msh(path: Path) -> TetMesh:
 
 
 def _sections(path: Path) -> dict[str, Section]:
+    """Return the lines of each section, as words."""
     try:
         lines = path.read_text().splitlines()
     except UnicodeDecodeError as cause:
@@ -271,10 +279,12 @@ def _sections(path: Path) -> dict[str, Section]:
 
 
 def _physical_names(rows: Section) -> dict[tuple[int, int], str]:
+    """Return the names of physical groups by (dimension, tag)."""
     return {(int(row[0]), int(row[1])): " ".join(row[2:]).strip('"') for row in rows[1:]}
 
 
 def _name_groups(groups: dict[int, list[int]], names: dict[tuple[int, int], str], dimension: int) -> dict[str, Ints]:
+    """Return groups by name; a group without a name is called by its tag."""
     return {
         names.get((dimension, tag), f"physical_{tag}"): np.unique(np.array(members, dtype=np.int64))
         for tag, members in sorted(groups.items())
@@ -283,6 +293,7 @@ def _name_groups(groups: dict[int, list[int]], names: dict[tuple[int, int], str]
 
 
 def _read_v2(sections: dict[str, Section], content: _Content) -> None:
+    """Read version 2."""
     for row in sections["Nodes"][1:]:
         content.add_node(row[0], row[1:])
     for row in sections["Elements"][1:]:

@@ -15,7 +15,8 @@ from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, orient_tets
 # cells of odd parity take the mirror image, so that the diagonals on shared faces agree.
 _FIVE_EVEN = np.array([[0, 3, 5, 6], [1, 0, 3, 5], [2, 0, 6, 3], [4, 0, 5, 6], [7, 3, 6, 5]])
 _FIVE_ODD = np.array([[1, 2, 7, 4], [0, 1, 2, 4], [3, 1, 7, 2], [5, 1, 4, 7], [6, 2, 7, 4]])
-# Six tets around the diagonal 0-7, alike in all cells.
+# Six tets around the diagonal 0-7, alike in all cells: in a gear, whose corners are numbered sector + 2 ring + 4 layer,
+# faces then agree also where the last sector meets the first.
 _SIX = np.array([[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]])
 
 
@@ -103,6 +104,7 @@ def _places(counts: list[int], order: list[int]) -> list[Ints]:
 
 
 def _cell_tets(counts: list[int], split: int, order: list[int]) -> Ints:
+    """Return the corners (tets, 4) of the tetrahedra of all cells of a box."""
     places = _places(counts, order)
     corner = np.arange(8)
     corners: Ints = np.zeros((int(np.prod(counts)), 8), np.int64)
@@ -116,6 +118,7 @@ def _cell_tets(counts: list[int], split: int, order: list[int]) -> Ints:
 
 
 def _sides(axes: list[Floats], vertices: Floats) -> dict[str, Ints]:
+    """Return the vertices on each side of a box, by the name of the side."""
     names = (("left", "right"), ("bottom", "top"), ("back", "front"))
     groups: dict[str, Ints] = {}
     for axis, (low, high) in enumerate(names):
@@ -218,6 +221,7 @@ def _subdivide(n: int, places: dict[Address, Floats]) -> list[tuple[Address, ...
 
 
 def _octahedron(corner: dict[tuple[int, int], Address], places: dict[Address, Floats]) -> list[tuple[Address, ...]]:
+    """Return the four tetrahedra of an octahedron around its shortest diagonal."""
     diagonals = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
     lengths = [np.linalg.norm(places[corner[p]] - places[corner[q]]) for p, q in diagonals]
     # Lengths are rounded before the comparison, so that the choice does not depend on the last bit.
@@ -228,9 +232,6 @@ def _octahedron(corner: dict[tuple[int, int], Address], places: dict[Address, Fl
 
 
 RINGS, TOOTH_ROWS = 3, 2
-# Six tetrahedra around the diagonal 0-7 of a cell, alike in all cells of a layer: the faces of neighbours then agree,
-# also where the last sector meets the first. Corners are numbered sector + 2 ring + 4 layer.
-_GEAR_SIX = np.array([[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]])
 
 
 def gear(radius: float = 1.0, width: float = 0.5, teeth: int = 12, layers: int = 2) -> TetMesh:
@@ -265,8 +266,8 @@ def gear(radius: float = 1.0, width: float = 0.5, teeth: int = 12, layers: int =
     # Faces between layers are not changed by this.
     behind = 2 * cells[:, 2] + 1 < layers
     corner = np.where(behind[:, None], np.arange(8) ^ 4, np.arange(8))
-    tets = orient_tets(vertices, np.take_along_axis(index.reshape(-1, 8), corner, axis=1)[:, _GEAR_SIX].reshape(-1, 4))
-    toothed = np.repeat(cells[:, 1] >= RINGS, len(_GEAR_SIX))
+    tets = orient_tets(vertices, np.take_along_axis(index.reshape(-1, 8), corner, axis=1)[:, _SIX].reshape(-1, 4))
+    toothed = np.repeat(cells[:, 1] >= RINGS, len(_SIX))
     ring, layer = used[:, 1], used[:, 2]
     groups = {
         "tips": np.flatnonzero(ring == RINGS + TOOTH_ROWS), "hole": np.flatnonzero(ring == 0),

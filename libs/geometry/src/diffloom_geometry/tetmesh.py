@@ -323,6 +323,7 @@ def _renumber(groups: Mapping[str, Ints], kept: Ints) -> dict[str, Ints]:
 
 
 def _keep_texture(texture: TextureMap | None, used: Ints) -> TextureMap | None:
+    """Return a texture after all vertices but the ``used`` ones are removed."""
     if texture is None:
         return None
     if texture.faces is None:

@@ -146,6 +146,7 @@ class Binding:
         return Gradients(self)
 
     def _nodes(self, n: int, parts: list[tuple[Tensor, ...]], asked: tuple[bool, ...]) -> NodesRecord:
+        """Return the record of a node set."""
         system, nodes = self.system, self.system.sets[n][1]
         incoming, rows = self._slots(n, nodes)
         make = self._node_term if system.scenes == 1 else self._scene_term
@@ -176,6 +177,7 @@ class Binding:
         return Incoming(self._index(gather.starts), self._index(gather.slots)), rows
 
     def _element(self, k: int, term: ElementTerm, params: tuple[Tensor, ...]) -> ElementRecord:
+        """Return the record of an element term."""
         data = (
             *(store_by_column(pad_tensor(self._constant(c), term.count)) for c in term.constants),
             *(self._param(term, name, t) for (name, _), t in zip(term.params, params, strict=True)),
@@ -185,6 +187,7 @@ class Binding:
         return ElementRecord(term.force, term.adjoint, term.simd, pad_count(term.count), tuple(ends), data)
 
     def _node_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord:
+        """Return the record of a node term."""
         reads = None if term.reads is None else Const(self.system.index(term.reads))
         return NodeTermRecord(
             term.force,
@@ -220,6 +223,7 @@ class Binding:
         )
 
     def _zeros(self, *shape: int) -> Tensor:
+        """Return zeros in the precision and on the device of the tensors."""
         if self._on_host:
             # torch.zeros would start threads of torch for large arrays, and these slow down the pipelines.
             return torch.from_numpy(np.zeros(shape, np.float32 if self.dtype == torch.float32 else np.float64))
@@ -238,6 +242,7 @@ class Binding:
 
     @staticmethod
     def _param(term: ElementTerm, name: str, value: Tensor) -> Tensor:
+        """Return a parameter padded to whole lane runs and stored by column."""
         if name in term.per_step and value.dim() == 2:
             return pad_tensor(value.t(), term.count).t().contiguous()
         return store_by_column(pad_tensor(value, term.count))

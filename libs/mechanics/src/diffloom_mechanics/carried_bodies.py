@@ -39,7 +39,7 @@ def build_carried_term(
         return term
     if own is not None and (term.only is not None or term.per_step):
         raise InputError(
-            f"term {term.name!r}: it acts on some bodies or has values per step; carried bodies take neither"
+            f"term {term.name!r}: got only= or per_step=; a term on carried bodies, such as links, takes neither"
         )
     from diffloom_mechanics.carried_body_kernels import store_cotangents, store_force
 
@@ -127,6 +127,7 @@ class _Parts:
         return [f"{key}.{kind}{k}" for kind, group in counts for k in range(len(group))]
 
     def _stage(self, key: str, what: Literal["place", "move"]) -> TermStage:
+        """Return the pass that places the bodies, or that moves them backwards."""
         carried, suffix = self._carried[key], "" if key == "own" else "_o"
         if what == "place":
             given = [f"q{suffix}", f"u{suffix}", *self.arrays(key), f"{key}.q", f"{key}.u"]

@@ -65,7 +65,8 @@ def explain_failure(
                 raise SimulationError(_message(system, tuple(t[j - 1] for t in hold), bad, k + j, dt))
         k, state = k + count, tuple(t[count].clone() for t in hold)
     raise SimulationError(
-        "the saved states are not finite, but running again from the last good one gave finite states"
+        "a saved state is not finite, but a second run from the last finite one is: a force is not the same each time; "
+        "check the force terms of your own"
     )
 
 
@@ -77,7 +78,7 @@ def explain_gradient(system: Mechanics, dt: float) -> Callable[[BadGradient], No
     def explain(found: BadGradient) -> NoReturn:
         if found.step is None:
             raise SimulationError(
-                f"the loss has no finite gradient with respect to the saved states: what it sent back for frame "
+                f"the loss has no finite gradient with respect to the saved states: its gradient by frame "
                 f"{found.frame} is NaN or infinite. Look for a division by 0, a root or a logarithm of 0 in the loss."
             )
         count = len(system.sets)

@@ -259,6 +259,7 @@ class SystemEvaluation:
         return compiled + [g for group in self._torch_gradients for g in group]
 
     def _kept_gradients(self) -> Gradients:
+        """Return the summed gradients, zero at first."""
         if self._gradients is None:
             self._gradients = self._binding.gradients()
         return self._gradients
@@ -266,6 +267,7 @@ class SystemEvaluation:
     def _torch_adjoint(
         self, number: int, clock: Clock, q: Tensor, u: Tensor, adj_f: Tensor, keep: bool
     ) -> tuple[Tensor, Tensor]:
+        """Return the cotangents of q and u by a PyTorch term; with ``keep`` its gradients are summed."""
         inputs = [t.detach().requires_grad_() for t in (q, u, *self._params[number])]
         with torch.enable_grad():
             f = _check_force(self._terms[number], self._terms[number].force(clock, *inputs), u)

@@ -96,6 +96,7 @@ class CompiledStepper(Stepper):
         return Steps(segment.count, segment.k0, self._dt)
 
     def _run(self, pipeline: str, *args: Any, passes: int, effort: float = 1.0) -> None:
+        """Run a pipeline with threads for the work of all passes."""
         ROLLOUTS.run(
             pipeline, *args, target=self._target, work=effort * self._system.work, passes=passes,
             label=self._system.label,

@@ -67,7 +67,10 @@ class TermContext:
             if name == "inverse_mass":
                 free = value > 0
                 return torch.where(free, 1.0 / torch.where(free, value, torch.ones_like(value)), value)
-        raise InputError(f"the node set {self.nodes.name!r} has no array 'inverse_mass' to take masses from")
+        raise InputError(
+            f"masses: the node set {self.nodes.name!r} has no array 'inverse_mass'; expected one that has, such as "
+            "particles"
+        )
 
     @property
     def start(self) -> State:

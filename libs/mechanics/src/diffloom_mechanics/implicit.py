@@ -104,8 +104,8 @@ class ImplicitStepper(Stepper):
         history = first
         raise SimulationError(
             f"{scheme.name} did not converge in step {k + 1} (t = {(k + 1) * scheme.dt:.6g} s): the velocity "
-            f"mismatch went {', '.join(f'{h:.1e}' for h in history[-5:])} m/s in {len(history) - 1} Newton steps, "
-            f"{scheme.tolerance:g} was asked for. Try a smaller dt than {scheme.dt:.3g} s, or more iterations."
+            f"residual went {', '.join(f'{h:.1e}' for h in history[-5:])} m/s in {len(history) - 1} Newton steps; "
+            f"expected {scheme.tolerance:g} or less. Try a smaller dt than {scheme.dt:.3g} s, or more iterations."
         )
 
     def _newton(
@@ -148,6 +148,7 @@ class ImplicitStepper(Stepper):
         return self._point(k, q, u, tuple(z + share * c for z, c in zip(at.z, change, strict=True)))
 
     def _point(self, k: int, q: Tensors, u: Tensors, z: Tensors) -> NewtonPoint:
+        """Return the trial of a force."""
         scheme = self._scheme
         at_q, at_u = self._at.move(k, scheme.to_point, q, u, z)
         f = self._at.force(k, at_q, at_u, scheme.at)
@@ -253,10 +254,12 @@ class ImplicitStepper(Stepper):
 
 
 def _double(state: tuple[Tensors, Tensors]) -> tuple[Tensors, Tensors]:
+    """Return a state in float64."""
     return tuple(x.double() for x in state[0]), tuple(v.double() for v in state[1])
 
 
 def _flat(parts: Tensors) -> Vector:
+    """Return forces on each node set as one vector."""
     return np.concatenate([p.numpy().reshape(-1) for p in parts])
 
 

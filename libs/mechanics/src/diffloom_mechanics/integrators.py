@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.utils.checkpoint
@@ -21,10 +22,10 @@ from diffloom.interfaces import (
     State,
     Trajectory,
 )
-from diffloom_mechanics.explicit import ExecutionTarget
+from diffloom_mechanics.explicit import ExecutionTarget, Scheme
 from diffloom_mechanics.implicit import ImplicitScheme
 from diffloom_mechanics.rollout import segment_length
-from diffloom_mechanics.schemes import moves, tableau
+from diffloom_mechanics.schemes import Move, Tableau, moves, tableau
 from diffloom_mechanics.trajectories import (
     check_schedule,
     check_step,
@@ -33,11 +34,32 @@ from diffloom_mechanics.trajectories import (
     run_implicit_rollout,
 )
 
-SEMI_IMPLICIT = moves((1.0, 1.0))
+
+@dataclass(frozen=True)
+class ExplicitIntegrator(Integrator):
+    """Base of the integrators that run an explicit scheme.
+
+    Args:
+        target: "auto", "serial", "parallel" or "cuda".
+    """
+
+    name: ClassVar[str]
+    scheme: ClassVar[Scheme]
+    target: ExecutionTarget = "auto"
+
+    def refuses(self, dynamics: Dynamics) -> str | None:
+        return refuse_unless_mechanics(self.name, dynamics, rates=isinstance(self.scheme, Tableau))
+
+    def rollout(
+        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
+    ) -> Trajectory:
+        return run_explicit_rollout(
+            self.scheme, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
+        )
 
 
 @dataclass(frozen=True)
-class SemiImplicitEuler(Integrator):
+class SemiImplicitEuler(ExplicitIntegrator):
     """Semi-implicit Euler: u+ = u + dt M^-1 f(q, u, t), then q+ = q (+) dt u+: one kick, one drift.
 
     Symplectic, of first order, stable while dt is small against the shortest period of oscillation. Systems of compiled
@@ -47,24 +69,12 @@ class SemiImplicitEuler(Integrator):
         target: "auto", "serial", "parallel" or "cuda".
     """
 
-    target: ExecutionTarget = "auto"
-
-    def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuse_unless_mechanics("semi_implicit", dynamics)
-
-    def rollout(
-        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
-    ) -> Trajectory:
-        return run_explicit_rollout(
-            SEMI_IMPLICIT, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
-        )
-
-
-LEAPFROG = moves((0.5, 1.0), (0.5, 0.0))
+    name: ClassVar[str] = "semi_implicit"
+    scheme: ClassVar[Scheme] = moves((1.0, 1.0))
 
 
 @dataclass(frozen=True)
-class Leapfrog(Integrator):
+class Leapfrog(ExplicitIntegrator):
     """Leapfrog: u' = u + dt/2 M^-1 f(q, u), q+ = q (+) dt u', u+ = u' + dt/2 M^-1 f(q+, u').
 
     Of second order, symplectic and reversible where forces do not depend on velocities; of first order in forces that
@@ -74,24 +84,12 @@ class Leapfrog(Integrator):
         target: "auto", "serial", "parallel" or "cuda".
     """
 
-    target: ExecutionTarget = "auto"
-
-    def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuse_unless_mechanics("leapfrog", dynamics)
-
-    def rollout(
-        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
-    ) -> Trajectory:
-        return run_explicit_rollout(
-            LEAPFROG, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
-        )
-
-
-RK4 = tableau([[0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
+    name: ClassVar[str] = "leapfrog"
+    scheme: ClassVar[Scheme] = moves((0.5, 1.0), (0.5, 0.0))
 
 
 @dataclass(frozen=True)
-class RungeKutta4(Integrator):
+class RungeKutta4(ExplicitIntegrator):
     """Classical Runge-Kutta scheme of fourth order, for smooth motion to high accuracy, damping included.
 
     Four evaluations of the forces per step; not symplectic. Contact that sets in within a step lowers the order.
@@ -100,24 +98,38 @@ class RungeKutta4(Integrator):
         target: "auto", "serial", "parallel" or "cuda".
     """
 
-    target: ExecutionTarget = "auto"
+    name: ClassVar[str] = "rk4"
+    scheme: ClassVar[Scheme] = tableau([[0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
+
+
+@dataclass(frozen=True)
+class ImplicitIntegrator(Integrator):
+    """Base of the integrators that run an implicit scheme.
+
+    Args:
+        tolerance: Accepted velocity residual relative to the fastest node (or 1 m/s).
+        iterations: Newton steps before SimulationError is raised.
+    """
+
+    name: ClassVar[str]
+    to_point: ClassVar[tuple[Move, ...]]
+    to_end: ClassVar[tuple[Move, ...]]
+    tolerance: float = 1e-11
+    iterations: int = 60
 
     def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuse_unless_mechanics("rk4", dynamics, rates=True)
+        return refuse_unless_mechanics(self.name, dynamics)
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
-        return run_explicit_rollout(
-            RK4, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target=self.target
-        )
-
-
-BACKWARD_EULER = moves((1.0, 1.0))
+        title = self.name.replace("_", " ").replace("euler", "Euler")
+        scheme = ImplicitScheme(title, self.to_point, self.to_end, self.tolerance, self.iterations, dt)
+        return run_implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
 
 
 @dataclass(frozen=True)
-class BackwardEuler(Integrator):
+class BackwardEuler(ImplicitIntegrator):
     """Backward Euler: u+ = u + dt M^-1 f(q+, u+, t+), q+ = q (+) dt u+.
 
     Each step is solved by Newton's method with an exact sparse Jacobian and a line search. The gradient takes one
@@ -129,25 +141,13 @@ class BackwardEuler(Integrator):
         iterations: Newton steps before SimulationError is raised.
     """
 
-    tolerance: float = 1e-11
-    iterations: int = 60
-
-    def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuse_unless_mechanics("backward_euler", dynamics)
-
-    def rollout(
-        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
-    ) -> Trajectory:
-        scheme = ImplicitScheme("backward Euler", BACKWARD_EULER, BACKWARD_EULER, self.tolerance, self.iterations, dt)
-        return run_implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
-
-
-TO_MIDDLE = moves((0.5, 0.5))
-TO_END = moves((0.5, 1.0), (0.5, 0.0))
+    name: ClassVar[str] = "backward_euler"
+    to_point: ClassVar[tuple[Move, ...]] = moves((1.0, 1.0))
+    to_end: ClassVar[tuple[Move, ...]] = moves((1.0, 1.0))
 
 
 @dataclass(frozen=True)
-class ImplicitMidpoint(Integrator):
+class ImplicitMidpoint(ImplicitIntegrator):
     """Implicit midpoint rule: u+ = u + dt M^-1 f(q~, u~), q+ = q (+) dt u~, with the midpoint state q~, u~.
 
     It is solved as in BackwardEuler. Of second order, stable at any dt for linear forces, and without numerical
@@ -158,17 +158,9 @@ class ImplicitMidpoint(Integrator):
         iterations: Newton steps before SimulationError is raised.
     """
 
-    tolerance: float = 1e-11
-    iterations: int = 60
-
-    def refuses(self, dynamics: Dynamics) -> str | None:
-        return refuse_unless_mechanics("implicit_midpoint", dynamics)
-
-    def rollout(
-        self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
-    ) -> Trajectory:
-        scheme = ImplicitScheme("implicit midpoint", TO_MIDDLE, TO_END, self.tolerance, self.iterations, dt)
-        return run_implicit_rollout(scheme, dynamics, state, steps=steps, save=save, gradient=gradient)
+    name: ClassVar[str] = "implicit_midpoint"
+    to_point: ClassVar[tuple[Move, ...]] = moves((0.5, 0.5))
+    to_end: ClassVar[tuple[Move, ...]] = moves((0.5, 1.0), (0.5, 0.0))
 
 
 @dataclass(frozen=True)
@@ -180,7 +172,10 @@ class CustomStepping(Integrator):
     def refuses(self, dynamics: Dynamics) -> str | None:
         if isinstance(dynamics, CustomStep):
             return None
-        return f"custom_step runs models that bring a step of their own; this one brings {dynamics.kind!r}"
+        return (
+            f"custom_step runs models that bring a step of their own; this one brings {dynamics.kind!r}: choose an "
+            "integrator of mechanics, such as semi_implicit"
+        )
 
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient

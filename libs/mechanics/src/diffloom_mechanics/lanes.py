@@ -91,6 +91,7 @@ class InterleavedScenes:
 
     @staticmethod
     def _lay_out(value: Tensor, shared: bool, axis: int) -> Tensor:
+        """Return one tensor in the layout of the kernels."""
         return value[0].detach().contiguous() if shared else interleave_scenes(value, axis)
 
     def _kinds(self) -> list[tuple[bool, int]]:
@@ -128,6 +129,7 @@ class LaneStepper(Stepper):
         self._adjoints: BoundRecord | None = None
 
     def _system(self, asked: list[tuple[bool, ...]]) -> SystemRecord:
+        """Return the record of the system."""
         system, parts = self._many.system, self._many.system.split(self._tensors)
         first = len(system.sets)
         sets = []
@@ -141,6 +143,7 @@ class LaneStepper(Stepper):
         return SystemRecord(tuple(sets), ())
 
     def _term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord:
+        """Return the record of a node term."""
         system, like = self._many.system, self._tensors[0]
         constants = [torch.from_numpy(np.require(c, requirements=["C", "W"])) for c in term.constants]
         return NodeTermRecord(
@@ -155,6 +158,8 @@ class LaneStepper(Stepper):
         )
 
     def _state(self, like: Tensor) -> States:
+        """Return memory for one state of all scenes."""
+
         def made(width: str) -> Tensors:
             sets = [nodes for _, nodes in self._many.system.sets]
             return tuple(like.new_zeros((self._blocks, s.count, getattr(s, width), self._lanes)) for s in sets)
@@ -179,6 +184,7 @@ class LaneStepper(Stepper):
         )  # fmt: skip
 
     def _cotangents(self, grads: list[Tensor]) -> Grads:
+        """Return the gradients as a record."""
         system, parts = self._many.system, self._many.system.split(grads)
         first = len(system.sets)
         return Grads(
@@ -193,6 +199,7 @@ class LaneStepper(Stepper):
         )
 
     def _run(self, pipeline: str, segment: Segment, effort: float, *args: object) -> None:
+        """Run a pipeline over all blocks."""
         steps, rows = Steps(segment.count, segment.k0, self._dt), States(segment.q, segment.u)
         # One pass holds all steps: threads distribute blocks, with one barrier at the end.
         work = effort * self._lanes * self._blocks * segment.count * self._many.system.work

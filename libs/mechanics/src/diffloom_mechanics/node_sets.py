@@ -97,10 +97,11 @@ class NodeSet:
 
     def __post_init__(self) -> None:
         if self.dq < 1 or self.du < 1:
-            raise InputError(f"{self.name}: got dq = {self.dq} and du = {self.du}; expected 1 or more numbers a node")
+            raise InputError(f"{self.name}: got dq = {self.dq} and du = {self.du}; expected 1 or more numbers per node")
         if self.motion is None and self.dq != self.du:
             raise InputError(
-                f"{self.name}: got dq = {self.dq} and du = {self.du} without a motion; q' = u needs equal numbers"
+                f"{self.name}: got dq = {self.dq} and du = {self.du} without a motion; "
+                "expected equal numbers, which q' = u needs, or a motion"
             )
         if not self.arrays:
             raise InputError(f"{self.name}: got no arrays; expected at least one, such as the nodes' masses")
@@ -108,7 +109,7 @@ class NodeSet:
             if value.dim() not in (1, 2) or value.shape[0] != self.count:
                 raise InputError(
                     f"{self.name}, {name!r}: got shape {tuple(value.shape)}; expected ({self.count},) or "
-                    f"({self.count}, c), one row a node"
+                    f"({self.count}, c), one row per node"
                 )
 
     @cached_property

@@ -178,10 +178,10 @@ def pushes(windows: Sequence[Push], force: Tensor, count: int, name: str = "push
 
     nodes = np.array([as_whole_number("Push.node", w.node) for w in windows], dtype=np.int64)
     if len(nodes) and not 0 <= nodes.min() <= nodes.max() < count:
-        raise InputError(f"pushes: nodes {nodes.min()} to {nodes.max()} were given; expected 0 to {count - 1}")
+        raise InputError(f"pushes: got nodes {nodes.min()} to {nodes.max()}; expected 0 to {count - 1}")
     if tuple(force.shape) != (len(windows), 3):
         raise InputError(
-            f"pushes: force has shape {tuple(force.shape)}; expected ({len(windows)}, 3), one row a window"
+            f"pushes: force has shape {tuple(force.shape)}; expected ({len(windows)}, 3), one row per window"
         )
     starts = np.zeros(count + 1, np.int32)
     np.cumsum(np.bincount(nodes, minlength=count), out=starts[1:])

@@ -176,6 +176,7 @@ def _run(
 
 
 def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
+    """Copy tensors one by one."""
     for a, b in zip(source, target, strict=True):
         b.copy_(a)
 

@@ -54,6 +54,7 @@ def copy_scenes(system: CompiledSystem, tensors: Sequence[Tensor]) -> tuple[Comp
 
 
 def _replace_values(given: Sequence[tuple[str, Tensor]], values: Sequence[Tensor]) -> tuple[tuple[str, Tensor], ...]:
+    """Return names with new values."""
     return tuple((name, value) for (name, _), value in zip(given, values, strict=True))
 
 
@@ -217,7 +218,9 @@ def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Seq
 def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]) -> None:
     """Raise SimulationError about the first scene that is not finite."""
     if is_transformed((*start, *tensors)):
-        raise SimulationError("a scene of the batches is not finite; run them as one batch to be told which, and why")
+        raise SimulationError(
+            "a scene of nested batches is not finite; run them as one batch: the message then names scene and step"
+        )
     good = torch.stack([torch.isfinite(t.detach()).movedim(1, 0).flatten(1).all(1) for t in saved]).all(0)
     b = int((~good).nonzero()[0])
     ends = tuple(t[:, b] for t in saved)
@@ -228,6 +231,7 @@ def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors,
 def _check(
     scenes: Scenes, b: int, start: tuple[Tensors, Tensors], saved: tuple[Tensors, Tensors], tensors: Sequence[Tensor]
 ) -> None:
+    """Raise SimulationError with the number of the scene, if it is not finite."""
     try:
         scenes.explain.check(start, saved, tensors)
     except SimulationError as error:

@@ -45,10 +45,12 @@ class Mechanics(Dynamics):
             raise InputError("Mechanics: got no node sets; expected at least one")
         dtypes = {t.dtype for t in self.tensors}
         if len(dtypes) > 1:
-            raise InputError(f"Mechanics: tensors of {' and '.join(sorted(map(str, dtypes)))}; expected one precision")
+            found = " and ".join(sorted(map(str, dtypes)))
+            raise InputError(f"Mechanics: got tensors of {found}; expected one dtype for all parameters")
         devices = {t.device for t in self.tensors}
         if len(devices) > 1:
-            raise InputError(f"Mechanics: tensors on {' and '.join(sorted(map(str, devices)))}; expected one device")
+            found = " and ".join(sorted(map(str, devices)))
+            raise InputError(f"Mechanics: got tensors on {found}; expected one device for all parameters")
         for term in self.terms:
             self._check(term)
 

@@ -59,7 +59,10 @@ class ElementTerm:
                 got = f"shape {nodes.shape} and dtype {nodes.dtype}" if isinstance(nodes, np.ndarray) else repr(nodes)
                 raise InputError(f"term {self.name!r}: nodes has {got}; expected (elements, corners) of int32")
         if not 1 <= len(self.corners) <= 2 or len({len(nodes) for nodes in self.corners.values()}) != 1:
-            raise InputError(f"term {self.name!r}: expected corners in one or two node sets, a row an element in each")
+            raise InputError(
+                f"term {self.name!r}: got corners of shapes {[nodes.shape for nodes in self.corners.values()]}; "
+                "expected them in one or two node sets, with one row per element in each"
+            )
         count = self.count
         for constant in self.constants:
             if len(constant) != count:
@@ -155,7 +158,9 @@ class NodeTerm:
             InputError: An array has another number of rows.
         """
         if self.count is not None and self.count != count:
-            raise InputError(f"term {self.name!r}: it was made for {self.count} nodes and is added to {count}")
+            raise InputError(
+                f"term {self.name!r}: it was made for {self.count} nodes, but acts on {count}; make it for these"
+            )
         for name, value in self.params:
             if name in self.per_step or name not in self.shared:
                 check_rows(self.name, name, value, count, "nodes", steps=name in self.per_step)

@@ -37,7 +37,10 @@ def refuse_unless_mechanics(name: str, dynamics: Dynamics, rates: bool = False) 
         The reason, or None.
     """
     if not isinstance(dynamics, Mechanics):
-        return f"{name} advances mechanics (masses and forces); this model brings {dynamics.kind!r}"
+        return (
+            f"{name} advances mechanics (masses and forces); this model brings {dynamics.kind!r}: choose the "
+            "integrator custom_step, or one for this kind"
+        )
     for nodes in dynamics.sets.values() if rates else ():
         if nodes.motion is not None and nodes.motion.rate is None:
             return f"{name} combines rates, and the motion of {nodes.name} has none; use semi_implicit or leapfrog"
@@ -196,7 +199,7 @@ def check_rows_per_step(system: Mechanics, steps: int) -> None:
             if stepped and value.shape[0] != 1 and value.shape[0] < steps:
                 raise InputError(
                     f"term {term.name!r}, {name!r}: got values for {value.shape[0]} steps in a rollout of {steps}; "
-                    "expected one row a step, or one for all"
+                    "expected one row per step, or one for all"
                 )
 
 
@@ -211,8 +214,8 @@ def check_state(system: Mechanics, state: State) -> None:
         wanted_q, wanted_u = (nodes.count, nodes.dq), (nodes.count, nodes.du)
         if tuple(q.shape) != wanted_q or tuple(u.shape) != wanted_u:
             raise InputError(
-                f"state: q {tuple(q.shape)} and u {tuple(u.shape)} were given; "
-                f"{nodes.name} expect {wanted_q} and {wanted_u}"
+                f"state: got q {tuple(q.shape)} and u {tuple(u.shape)}; expected {wanted_q} and {wanted_u} for "
+                f"{nodes.name}"
             )
         check_real("q of the state", q)
         check_real("u of the state", u)

@@ -98,7 +98,7 @@ def test_copies_are_the_same_model(by):
         ({"ball": Push}, ["'ball'", "ForceTerm"]),
     ],
 )
-def test_what_is_no_term_is_refused_in_words(terms, words):
+def test_an_object_that_is_no_term_is_refused(terms, words):
     with pytest.raises(InputError) as error:
         WithTerms(ToyChain(), terms)
     assert all(word in str(error.value) for word in words)
@@ -157,7 +157,7 @@ def dials(dtype):
     return Mechanics(NodeSet("dials", 1, 1, None, None, (("inertia", torch.ones(1, dtype=dtype)),)))
 
 
-def test_of_several_node_sets_one_is_named():
+def test_a_term_names_one_of_several_node_sets():
     with pytest.raises(InputError, match=r"fits the node sets 'left', 'right'.*on=\{'push': 'left'\}"):
         WithTerms(Several(two_sets), {"push": Push()})
     with pytest.raises(InputError, match="no node set 'up'"):
@@ -174,7 +174,7 @@ def test_a_term_that_does_not_fit_says_what_it_fits(term):
         WithTerms(Several(dials), {"it": term})
 
 
-def test_nothing_is_added_to_a_step_of_the_models_own():
+def test_models_with_a_custom_step_take_no_terms():
     with pytest.raises(InputError, match="step of its own"):
         WithTerms(Several(lambda dtype: CustomStep(lambda k, dt, state: state)), {"it": Push()})
 

@@ -25,7 +25,7 @@ from diffloom_mechanics.contact import (
 from diffloom_testing import check_gradient, compare_wide
 
 
-def test_laws_are_chosen_by_name_by_table_or_as_they_are():
+def test_laws_are_chosen_by_name_table_or_object():
     assert {"hunt_crossley", "linear"} <= set(CONTACT_LAWS.names())
     assert resolve_contact_law("hunt_crossley") == HuntCrossley()
     assert resolve_contact_law("linear") == LinearContact()
@@ -42,7 +42,7 @@ def test_laws_are_chosen_by_name_by_table_or_as_they_are():
     [("hertz", ["'hertz'", "hunt_crossley", "linear"]), (3.0, ["3.0", "name"]), ({"law": "linear", "toe": 1}, ["toe"]),
      ({"friction": "ice"}, ["'ice'", "coulomb"]), ({"toe": 0.0}, ["toe", "above 0"])],
 )  # fmt: skip
-def test_what_is_no_law_is_refused_in_words(given, words):
+def test_unknown_laws_are_refused(given, words):
     with pytest.raises(InputError) as error:
         resolve_contact_law(given)
     assert all(word in str(error.value) for word in words), str(error.value)
@@ -54,7 +54,9 @@ def test_specs_follow_the_law():
     assert specs["contact_dissipation"].unit == "s/m"
     assert specs["restitution"].replaces == "contact_dissipation"
     assert {spec.name: spec.unit for spec in make_contact_specs("linear")}["contact_damping"] == "N s/m"
-    with pytest.raises(InputError, match=r"got contact_damping; the law HuntCrossley has contact_stiffness"):
+    with pytest.raises(
+        InputError, match=r"got contact_damping; expected parameters of the law HuntCrossley: contact_stiffness"
+    ):
         make_contact_specs(contact_damping=3.0)
     given = {spec.name: torch.as_tensor(spec.default) for spec in make_contact_specs("linear")}
     with pytest.raises(InputError, match="needs contact_dissipation"):

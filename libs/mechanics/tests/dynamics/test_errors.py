@@ -68,7 +68,7 @@ def test_bad_states(net):
     scheme, system = SemiImplicitEuler(target="serial"), net.system()
     q, u = net.inputs["q"], net.inputs["u"]
     common = {"dt": 0.01, "steps": 1, "save": (1,), "gradient": StoreAll()}
-    with pytest.raises(InputError, match=r"expect \(13, 3\)"):
+    with pytest.raises(InputError, match=r"expected \(13, 3\)"):
         scheme.rollout(system, State(q[:5], u[:5]), **common)
     with pytest.raises(InputError, match="float32 but the parameters are torch.float64"):
         scheme.rollout(system, State(q.float(), u.float()), **common)
@@ -110,7 +110,7 @@ def test_bad_terms(net):
     stray = Mechanics(system.nodes, (ElementTerm("t", np.array([[0, 13]], np.int32), None, None),))
     with pytest.raises(InputError, match="0 to 12"):
         stray.force(net.inputs["q"], net.inputs["u"])
-    with pytest.raises(InputError, match="one precision"):
+    with pytest.raises(InputError, match="one dtype"):
         Mechanics(particles(torch.ones(2), torch.zeros(3)), (pushes([Push(0, 0, 1)], torch.zeros(1, 3).double(), 2),))
     with pytest.raises(InputError, match="end after the start"):
         Push(0, 1.0, 1.0)

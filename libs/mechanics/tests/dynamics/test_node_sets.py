@@ -234,7 +234,7 @@ def test_two_sets_move_as_one_would():
     assert torch.allclose(torch.cat([a["a"].q, a["b"].q], dim=1), b.q, rtol=1e-12, atol=1e-12)
 
 
-def test_what_does_not_fit_is_said():
+def test_node_sets_and_terms_that_do_not_fit_are_refused():
     at = inputs()
     gravity = torch.zeros(3, dtype=REAL)
     pair = {"a": particles(at["mass"], gravity), "b": particles(at["mass_b"], gravity)}
@@ -264,7 +264,7 @@ def test_what_does_not_fit_is_said():
         Mechanics(pair["a"], (short,))
 
 
-def test_what_has_its_rows_already_is_not_copied():
+def test_tensors_with_all_rows_are_not_copied():
     rows, one = torch.ones(3, requires_grad=True), torch.tensor(2.0, requires_grad=True)
     assert broadcast_read_only(rows, (3,)) is rows
     made = broadcast_read_only(one, (3,))

@@ -61,7 +61,7 @@ def test_spring_force_is_minus_the_slope_of_its_energy(net):
     assert float((f + slope).norm()) <= 1e-10 * float(slope.norm())
 
 
-def test_rigid_motion_feels_no_damping(net):
+def test_rigid_motion_is_not_damped(net):
     term = net.system(stiffness=torch.zeros((), dtype=F64)).terms[0]
     system = Mechanics(net.system().nodes, (term,))
     q = net.inputs["q"]

@@ -32,7 +32,7 @@ def test_no_gradient_keeps_nothing(net):
     assert torch.equal(path.q, run(net, {"stiffness": leaf}).q)
 
 
-def test_states_that_nobody_keeps_are_leapt_over(net):
+def test_unsaved_states_are_not_kept(net):
     save = (0, 150, 151, 240)
     assert plan_leaps(240, save, 64) == [(0, 150), (150, 64), (214, 26)]
     assert plan_leaps(240, (), 64) == [(0, 240)]
@@ -73,7 +73,7 @@ def test_changing_an_input_in_place_is_harmless_or_refused(net, name):
         assert torch.equal(found, expected)
 
 
-def test_results_are_the_callers_to_change(net):
+def test_results_may_be_changed_in_place(net):
     leaf = net.inputs["stiffness"].clone().requires_grad_()
     path = run(net, {"stiffness": leaf})
     loss = (path.q**2).sum()

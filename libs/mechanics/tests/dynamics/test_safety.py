@@ -42,7 +42,7 @@ def test_terms_made_for_other_numbers_of_nodes_are_refused(net):
     with pytest.raises(InputError, match=r"got shape \(2, 3\) for 4000 nodes"):
         Mechanics(dust(4000), (ground(contact(net), 2),))
     window = pushes([Push(1, 0.0, 1.0)], torch.zeros(1, 3, dtype=REAL), 2)
-    with pytest.raises(InputError, match="made for 2 nodes and is added to 4000"):
+    with pytest.raises(InputError, match="made for 2 nodes, but acts on 4000"):
         Mechanics(dust(4000), (window,))
 
 
@@ -115,7 +115,7 @@ def stiff(net, **given):
 
 
 @pytest.mark.parametrize("policy", [StoreAll(), Checkpointed()])
-def test_what_comes_after_the_last_saved_step_does_not_matter(net, policy):
+def test_steps_after_the_last_saved_one_do_not_matter(net, policy):
     """The motion blows up long before step 40; the saved states are finite, and so are its gradients."""
     q = net.inputs["q"].clone().requires_grad_(True)
     scheme = SemiImplicitEuler(target="serial")

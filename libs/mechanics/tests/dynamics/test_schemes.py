@@ -11,7 +11,7 @@ from diffloom_mechanics.programs import samples
 from diffloom_mechanics.schemes import nonzero_weights
 
 
-def test_weights_that_are_not_zero_take_part():
+def test_zero_weights_are_left_out():
     scheme = tableau([[1 / 3], [0.0, 2 / 3]], [0.25, 0.0, 0.75])
     assert [nonzero_weights(row) for row in scheme.a] == [(), (0,), (1,)]
     assert nonzero_weights(scheme.b) == (0, 2)

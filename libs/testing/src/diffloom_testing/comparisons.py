@@ -1,4 +1,4 @@
-"""How checks compare: states of any number of node sets, tensors, refusals, and settings that are copied."""
+"""Comparisons that checks are made of: states, tensors, gradients, refusals, and copies of settings."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from diffloom_testing.results import Failure, Skip, count_comparisons, require
 
 
 def flatten_coordinates(found: State | Trajectory) -> Tensor:
-    """All coordinates in a row."""
+    """Return all coordinates of all node sets in one row."""
     return torch.cat([q.reshape(-1) for q, _ in found.sets.values()])
 
 
 def flatten_velocities(found: State | Trajectory) -> Tensor:
-    """All velocities in a row."""
+    """Return all velocities of all node sets in one row."""
     return torch.cat([u.reshape(-1) for _, u in found.sets.values()])
 
 
 def flatten_state(found: State | Trajectory) -> Tensor:
-    """All coordinates and velocities in a row."""
+    """Return all coordinates, then all velocities, in one row."""
     return torch.cat([flatten_coordinates(found), flatten_velocities(found)])
 
 
 def map_node_sets(state: State, change: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> State:
-    """A state with q and u of every node set changed."""
+    """Return a state with ``change(q, u)`` applied to every node set."""
     new = {name: change(q, u) for name, (q, u) in state.sets.items()}
     return State({k: q for k, (q, _) in new.items()}, {k: u for k, (_, u) in new.items()}, state.time)
 
 
 def as_trajectory(state: State) -> Trajectory:
-    """The trajectory of a single state."""
+    """Return the trajectory of a single state, at time 0."""
     first = next(iter(state.sets.values()))[0]
     q, u = ({name: pair[k][None] for name, pair in state.sets.items()} for k in (0, 1))
     return Trajectory(q, u, torch.zeros(1, dtype=first.dtype))
 
 
 def unflatten_state(like: State, q: Tensor, u: Tensor) -> State:
-    """Return a state with the node sets of ``like``, its coordinates in the row q and its velocities in the row u."""
+    """Return a state with the node sets of ``like``, coordinates from the row q and velocities from the row u."""
     return State(_split(like, q, 0), _split(like, u, 1), like.time)
 
 
 def unflatten_trajectory(like: Trajectory, q: Tensor) -> Trajectory:
-    """A trajectory with the node sets and velocities of ``like`` and the coordinates in the row q."""
+    """Return a trajectory with the node sets and velocities of ``like`` and coordinates from the row q."""
     return Trajectory(_split(like, q, 0), {name: u for name, (_, u) in like.sets.items()}, like.times)
 
 
@@ -72,8 +72,8 @@ __all__ = [
     "require_same_bits",
 ]  # fmt: skip
 
-#: Differences are taken at several lengths and the best counts: long ones may cross a kink (a contact that sets in),
-#: short ones drown in rounding. A wrong gradient agrees with none of them.
+#: Relative lengths of finite differences, of which the best counts: long ones may cross a kink (a contact that begins),
+#: and rounding hides short ones. A wrong gradient agrees with none of them.
 STEPS = (1e-5, 1e-6, 1e-4, 1e-7, 1e-3)
 
 
@@ -85,7 +85,21 @@ def require_matching_gradients(
     steps: Sequence[float] = STEPS,
     directions: int = 2,
 ) -> list[GradientComparison]:
-    """Directional derivatives by autograd and by differences; Failure names every input where they disagree."""
+    """Compare directional derivatives by autograd with finite differences.
+
+    Args:
+        function: Function of the inputs; returns a scalar or a tensor.
+        inputs: Values in float64 at which the derivatives are taken.
+        tolerance: Largest relative error.
+        steps: Lengths of the differences relative to the largest entry of an input; the best of them counts.
+        directions: Random directions for each input that has several entries.
+
+    Returns:
+        The comparisons, ``directions`` for each input.
+
+    Raises:
+        Failure: The derivatives disagree; the message names every such input.
+    """
     best: list[GradientComparison] | None = None
     for step in steps:
         found = compare_gradient(function, inputs, step=step, directions=directions)
@@ -93,7 +107,7 @@ def require_matching_gradients(
         if all(c.error <= tolerance for c in best):
             return _counted(best)
     assert best is not None
-    # Silence counts at the longest step, where rounding hides least.
+    # The longest step decides which derivatives vanish, because rounding hides least there.
     longest = compare_gradient(function, inputs, step=max(steps), directions=directions)
     best = [quiet if quiet.silent else c for c, quiet in zip(best, longest, strict=True)]
     wrong = [c for c in best if not (c.silent or c.error <= tolerance)]
@@ -109,11 +123,18 @@ def require_matching_gradients(
 
 
 def describe_worst(comparisons: Sequence[GradientComparison]) -> str:
-    """The largest relative error, for a result's note; Skip when nothing was felt either way."""
+    """Return the largest relative error as a sentence for the note of a result.
+
+    Args:
+        comparisons: Result of require_matching_gradients.
+
+    Raises:
+        Skip: All derivatives vanish, so nothing was compared.
+    """
     felt = [c.error for c in comparisons if not c.silent]
     if not felt:
         names = ", ".join(dict.fromkeys(c.name for c in comparisons)) or "anything"
-        raise Skip(f"nothing was compared: the outcome does not depend on {names}, nor does its gradient say so")
+        raise Skip(f"nothing was compared: the result does not depend on {names}, and the gradient is zero too")
     part = f" in {len(felt)} of {len(comparisons)} directions" if len(felt) < len(comparisons) else ""
     return f"worst relative error {max(felt):.1e}{part}"
 
@@ -128,11 +149,20 @@ def _badness(found: GradientComparison) -> float:
 
 
 def largest_difference(a: Tensor, b: Tensor) -> float:
-    """max |a - b|; infinite where one is not finite and the other differs."""
+    """Return max |a - b|; infinity if entries differ and one is not finite.
+
+    Args:
+        a: A tensor.
+        b: A tensor of the same shape.
+
+    Raises:
+        Failure: The shapes differ.
+        Skip: The tensors have no entries.
+    """
     if a.shape != b.shape:
         raise Failure(f"shapes differ: {tuple(a.shape)} and {tuple(b.shape)}")
     if not a.numel():
-        raise Skip("there is nothing to compare: it has no entries")
+        raise Skip("nothing was compared: the tensors have no entries")
     if torch.equal(a, b):
         return 0.0
     difference = float((a.detach().double() - b.detach().double()).abs().max())
@@ -140,14 +170,25 @@ def largest_difference(a: Tensor, b: Tensor) -> float:
 
 
 def require_same_bits(what: str, a: Tensor, b: Tensor) -> None:
-    """Failure unless two tensors are equal bit for bit."""
+    """Raise Failure unless two tensors are equal bit for bit.
+
+    Args:
+        what: Plural noun for the message, such as "two runs".
+        a: A tensor.
+        b: A tensor of the same shape.
+    """
     count_comparisons(int(a.numel() > 0))
     if not torch.equal(a.detach(), b.detach()):
         raise Failure(f"{what} differ by up to {largest_difference(a, b):.3g}; expected the same bits")
 
 
 def require_finite(what: str, tensor: Tensor) -> Tensor:
-    """``tensor``, or Failure when it holds NaN or infinity."""
+    """Return ``tensor``; raise Failure if it holds NaN or infinity.
+
+    Args:
+        what: Noun for the message.
+        tensor: Any tensor.
+    """
     count_comparisons(int(tensor.numel() > 0))
     bad = ~torch.isfinite(tensor.detach())
     if bool(bad.any()):
@@ -157,7 +198,13 @@ def require_finite(what: str, tensor: Tensor) -> Tensor:
 
 
 def require_refusal(what: str, attempt: Callable[[], object], *words: str) -> None:
-    """Failure unless ``attempt`` raises InputError whose message holds all ``words``."""
+    """Raise Failure unless an action raises InputError with a message that holds all ``words``.
+
+    Args:
+        what: Noun for the message.
+        attempt: The action.
+        words: Words that a useful message names, such as the parameter.
+    """
     try:
         attempt()
     except InputError as error:
@@ -167,20 +214,29 @@ def require_refusal(what: str, attempt: Callable[[], object], *words: str) -> No
         return
     except Exception as error:
         raise Failure(f"{what} raises {type(error).__name__} ({error}); expected InputError") from error
-    raise Failure(f"{what} is taken without a word; expected InputError")
+    raise Failure(f"{what} is accepted; expected InputError")
 
 
 def require_frozen(found: Any, interface: type) -> None:
-    """Failure unless ``found`` is a frozen dataclass that derives from ``interface``."""
+    """Raise Failure unless ``found`` is a frozen dataclass that derives from ``interface``.
+
+    Args:
+        found: Object under test.
+        interface: Abstract class of ``diffloom.interfaces`` or of a plugin.
+    """
     kind = type(found).__name__
-    require(isinstance(found, interface), f"{kind} is no diffloom.interfaces.{interface.__name__}")
+    require(isinstance(found, interface), f"{kind} does not derive from {interface.__module__}.{interface.__name__}")
     options = getattr(type(found), "__dataclass_params__", None)
     require(options is not None and options.frozen, f"{kind} is not a frozen dataclass")
-    require(dataclasses.replace(found) == found, f"two of {kind} with the same settings are not equal")
+    require(dataclasses.replace(found) == found, f"two objects {kind} with the same settings are not equal")
 
 
 def require_equal_copies(found: Any) -> None:
-    """Failure unless what comes out of pickle and of a deep copy equals ``found``."""
+    """Raise Failure unless a pickled copy and a deep copy of ``found`` equal it.
+
+    Args:
+        found: Object under test.
+    """
     kind = type(found).__name__
     require(pickle.loads(pickle.dumps(found)) == found, f"a pickled {kind} is not equal to the original")
     require(copy.deepcopy(found) == found, f"a copied {kind} is not equal to the original")

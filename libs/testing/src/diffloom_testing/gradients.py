@@ -1,4 +1,4 @@
-"""Gradients against finite differences."""
+"""Gradients compared with finite differences."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class GradientComparison:
-    """One directional derivative: by autograd, by differences, and how far they are apart relative to their size.
+    """One directional derivative by autograd and by finite differences.
 
-    noise: what rounding alone may add to the differences.
+    Args:
+        name: Input by which the derivative is taken.
+        autograd: Derivative by autograd.
+        differences: Derivative by finite differences.
+        error: Difference of the two, relative to the larger one.
+        noise: Error that rounding alone may cause in the differences.
     """
 
     name: str
@@ -24,7 +29,7 @@ class GradientComparison:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing is felt either way: both derivatives drown in rounding."""
+        """True if both derivatives are lost in rounding."""
         return max(abs(self.autograd), abs(self.differences)) <= self.noise
 
 
@@ -36,21 +41,34 @@ def compare_gradient(
     directions: int = 2,
     seed: int = 0,
 ) -> list[GradientComparison]:
-    """Directional derivatives of ``function(**inputs)`` with respect to each input, by autograd and by differences.
+    """Compute directional derivatives of ``function(**inputs)`` by autograd and by finite differences.
 
-    The output, a scalar or a tensor, is contracted with fixed random weights. Differences are central, extrapolated
-    from two step lengths (Richardson), in float64; ``step`` is relative to the largest entry of the input.
+    Differences are central, extrapolated from two step lengths (Richardson), in float64.
+
+    Args:
+        function: Function of the inputs; a tensor that it returns is contracted with fixed random weights.
+        inputs: Values in float64.
+        step: Length of the differences relative to the largest entry of the input.
+        directions: Random directions for each input that has several entries.
+        seed: Seed of weights and directions.
+
+    Returns:
+        The comparisons, ``directions`` for each input.
+
+    Raises:
+        ValueError: An input is not float64.
     """
     random = torch.Generator().manual_seed(seed)
     leaves = {name: value.detach().clone().requires_grad_() for name, value in inputs.items()}
     if any(value.dtype != torch.float64 for value in leaves.values()):
-        raise ValueError("compare_gradient: finite differences need float64 inputs; convert them with .double()")
+        wrong = ", ".join(f"{name} ({value.dtype})" for name, value in leaves.items() if value.dtype != torch.float64)
+        raise ValueError(f"compare_gradient: got {wrong}; differences need float64: convert with .double()")
     output = function(**leaves)
     weights = torch.randn(output.shape, dtype=torch.float64, generator=random) if output.dim() else torch.ones(())
     total = (output * weights).sum()
     grads = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
 
-    # Summation of n terms loses about sqrt(n) units in the last place.
+    # The summation of n terms loses about sqrt(n) units in the last place.
     rounding = 8.0 * torch.finfo(torch.float64).eps * float((output * weights).detach().norm())
 
     def value(name: str, changed: Tensor) -> float:
@@ -83,8 +101,26 @@ def check_gradient(
     directions: int = 2,
     seed: int = 0,
 ) -> list[GradientComparison]:
-    """Raise AssertionError naming every input whose gradient is off by more than ``tolerance``, relative; else return
-    the comparisons."""
+    """Check the gradient of ``function(**inputs)`` against finite differences.
+
+    Args:
+        function: Function of the inputs; returns a scalar or a tensor.
+        inputs: Values in float64.
+        tolerance: Largest relative error.
+        step: Length of the differences relative to the largest entry of the input.
+        directions: Random directions for each input that has several entries.
+        seed: Seed of weights and directions.
+
+    Returns:
+        The comparisons, ``directions`` for each input.
+
+    Raises:
+        AssertionError: A derivative is off; the message names every such input.
+
+    Example:
+        x = torch.linspace(0.1, 1.0, 5, dtype=torch.float64)
+        check_gradient(lambda x: torch.sin(x).sum(), {"x": x})
+    """
     results = compare_gradient(function, inputs, step=step, directions=directions, seed=seed)
     wrong = [r for r in results if not r.error <= tolerance]
     if wrong:

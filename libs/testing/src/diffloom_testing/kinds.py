@@ -1,4 +1,4 @@
-"""Kinds of things that diffloom-testing lets plugins register, and the suites that it registers itself."""
+"""The kind "suite", which plugins can register, and the suites that diffloom-testing registers."""
 
 from diffloom.plugins import Kind
 

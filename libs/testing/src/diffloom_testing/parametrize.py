@@ -1,4 +1,4 @@
-"""The suite as tests of pytest: one item for each check, case and subject."""
+"""Suites as tests of pytest: one test for each check, case and subject."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-#: Results of this run of pytest by (kind, name), for the summary at its end.
+#: Results of this run of pytest by (kind, name), for the summary at the end.
 TALLY: dict[tuple[str, str], list[CheckResult]] = {}
 
 
@@ -24,11 +24,21 @@ def parametrize_with_checks(
     expected_failures: Mapping[str, str] | None = None,
     families: Iterable[str] | None = None,
 ) -> pytest.MarkDecorator:
-    """Decorates a test function with the arguments ``subject`` and ``check``, whose body is ``check()``.
+    """Return a decorator for a test function with the arguments ``subject`` and ``check`` and the body ``check()``.
 
-    subjects: registered names ("springs"; "model springs" where a name is taken twice), classes or instances of
-    models, integrators, renderers, losses and optimisers, or classes of terms. Each check becomes a test of its own;
-    one that does not apply is skipped with its reason, one in ``expected_failures`` is a strict xfail with its reason.
+    Each check becomes a test. A check that does not apply is skipped with its reason; one in ``expected_failures`` is a
+    strict xfail with its reason.
+
+    Args:
+        subjects: Registered names ("springs", or "model springs" if two kinds share the name), classes or instances of
+            models, integrators, renderers, losses and optimisers, or classes of terms.
+        expected_failures: Names of checks that cannot pass, with reasons.
+        families: Families to run; all by default.
+
+    Example:
+        @parametrize_with_checks(["springs"])
+        def test_conformance(subject, check):
+            check()
     """
     import pytest
 
@@ -48,7 +58,7 @@ def parametrize_with_checks(
 
 
 def find_subject(given: Any) -> Subject:
-    """The subject of a registered name, a class or an instance."""
+    """Return the subject of a registered name, a class or an instance."""
     if isinstance(given, str):
         return _named(given)
     for kind in suite_names():
@@ -71,13 +81,13 @@ def _named(given: str) -> Subject:
 
 
 class PytestCheck:
-    """A check as the test function gets it: call it."""
+    """A check as an argument of a test function, which calls it."""
 
     def __init__(self, item: Item, reason: str | None = None) -> None:
         self._item, self._reason = item, reason
 
     def __call__(self) -> None:
-        """Run the check; skips and failures are told to pytest in words, without the suite's own traceback."""
+        """Run the check; skip or fail the test with the check's message and without the traceback of the suite."""
         import pytest
 
         __tracebackhide__ = True
@@ -90,7 +100,7 @@ class PytestCheck:
         if result.outcome is CheckOutcome.SKIPPED:
             pytest.skip(result.detail)
         if result.outcome is CheckOutcome.FAILED:
-            detail = result.detail if first is None else f"for the same cause as {first}"
+            detail = result.detail if first is None else f"fails with the same message as {first}"
             pytest.fail(f"{result.check}: {detail}", pytrace=False)
 
     def __repr__(self) -> str:
@@ -98,7 +108,7 @@ class PytestCheck:
 
 
 def summarise_run() -> list[str]:
-    """What this run of pytest checked: counts of each subject, and families skipped as a whole with the reason."""
+    """Return lines with the counts of each subject, and the families skipped as a whole with the reason."""
     reports = [CheckReport(kind, name, tuple(results)) for (kind, name), results in TALLY.items()]
     lines = []
     for report in reports:

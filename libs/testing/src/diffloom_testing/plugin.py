@@ -1,4 +1,4 @@
-"""Registrations of diffloom-testing. Import paths only: nothing heavy is imported before it is used."""
+"""Registrations of diffloom-testing, as import paths, so that listing plugins imports nothing heavy."""
 
 from diffloom.plugins import Kind, Register, hookimpl
 from diffloom_testing.kinds import OWN_SUITES, SUITES
@@ -18,7 +18,7 @@ def diffloom_register_commands(register: Register) -> None:
     register(
         "plugins check",
         "diffloom_testing.cli.check:check",
-        summary="Check that what a plugin offers loads and keeps its promises",
+        summary="Run the conformance suite on everything that a plugin registers",
     )
     register(
         "plugins new",

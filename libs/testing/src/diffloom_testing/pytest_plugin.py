@@ -1,4 +1,4 @@
-"""Fixtures for the tests of plugins. pytest finds them by itself where diffloom-testing is installed."""
+"""Fixtures for tests of plugins, which pytest finds wherever diffloom-testing is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ try:
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError("this is a plugin of pytest, which is not installed: pip install pytest") from missing
 
-# Nothing of diffloom is imported here: every run of pytest in the environment imports this module.
+# Import nothing of diffloom here, because every run of pytest in the environment imports this module.
 if TYPE_CHECKING:
     from diffloom.interfaces import Camera, Model, Surface
     from diffloom.plugins import Registry
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def hermetic_registry() -> Iterator[Registry]:
-    """A registry with what the core, diffloom-mechanics and diffloom-testing register, in force for one test.
+    """Registry of core, diffloom-mechanics and diffloom-testing alone, active during one test.
 
     ``hermetic_registry.install(plugin_module, "name")`` adds a plugin to it.
     """
@@ -31,7 +31,7 @@ def hermetic_registry() -> Iterator[Registry]:
 
 @pytest.fixture
 def toy_model() -> Model:
-    """A model of three masses on springs that hangs, moves and is drawn, for the tests of renderers and losses."""
+    """Model of three masses on springs that hangs, moves and has a surface, for tests of renderers and losses."""
     from diffloom_testing.systems import ToyChain
 
     return ToyChain()
@@ -39,7 +39,7 @@ def toy_model() -> Model:
 
 @pytest.fixture
 def toy_surface() -> Callable[..., Surface]:
-    """``toy_surface(frames=1, dtype=torch.float64)``: a small coloured body that grows and drifts."""
+    """Function ``toy_surface(frames=1, dtype=torch.float64)``: a small coloured body that grows and drifts."""
     from diffloom_testing.scenes import gem
 
     return gem
@@ -47,14 +47,14 @@ def toy_surface() -> Callable[..., Surface]:
 
 @pytest.fixture
 def toy_camera() -> Callable[..., Camera]:
-    """``toy_camera(dtype=torch.float64, size=(20, 26))``: a camera that sees all of ``toy_surface``."""
+    """Function ``toy_camera(dtype=torch.float64, size=(20, 26))``: a camera with all of ``toy_surface`` in view."""
     from diffloom_testing.scenes import camera
 
     return camera
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end how many checks ran on what, and which families were skipped and why."""
+    """Write the counts of checks for each subject, and skipped families with their reasons."""
     suite = sys.modules.get("diffloom_testing.parametrize")
     lines = suite.summarise_run() if suite is not None else []
     if lines:

@@ -1,4 +1,4 @@
-"""Checks and how they are run; their results, and reports that count them."""
+"""Checks, their runner and results, and reports that count the results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class CheckOutcome(StrEnum):
-    """What came of one check."""
+    """Outcome of one check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -20,10 +20,14 @@ class CheckOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check on one subject.
+    """Result of one check on one subject.
 
-    check: its name, ``family.check`` or ``family.check[case]``. detail: why it failed or was skipped, or what was
-    measured. seconds: time it took [s]. comparisons: how many it made.
+    Args:
+        check: Name of the check, ``family.check`` or ``family.check[case]``.
+        outcome: How it ended.
+        detail: Reason of a failure or skip, or a note on the measurement.
+        seconds: Duration [s].
+        comparisons: Number of comparisons that it made.
     """
 
     check: str
@@ -34,35 +38,41 @@ class CheckResult:
 
     @property
     def family(self) -> str:
-        """The family the check belongs to."""
+        """Family of the check."""
         return self.check.split(".", 1)[0]
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """All results of one subject. kind: "model", "integrator", "renderer", ...; name: what it is called."""
+    """All results of one subject.
+
+    Args:
+        kind: "model", "integrator", "renderer", "term", ...
+        name: Name of the subject.
+        results: Results in the order in which the checks ran.
+    """
 
     kind: str
     name: str
     results: tuple[CheckResult, ...]
 
     def count(self, outcome: CheckOutcome) -> int:
-        """How many checks ended so."""
+        """Return the number of checks with this outcome."""
         return sum(result.outcome is outcome for result in self.results)
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
-        """The results that failed."""
+        """Results that failed."""
         return tuple(result for result in self.results if result.outcome is CheckOutcome.FAILED)
 
     @property
     def compared(self) -> int:
-        """How many of the checks that ran compared something."""
+        """Number of checks that compared something, among those that ran."""
         return sum(result.comparisons > 0 for result in self.results if result.outcome is not CheckOutcome.SKIPPED)
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """What failed, a line for each cause: the first check it was met in, then the others."""
+        """One line for each cause of failure: the first check that met it, the detail, then further checks."""
         checks: dict[str, list[str]] = {}
         for result in self.failures:
             checks.setdefault(result.detail, []).append(result.check)
@@ -70,7 +80,7 @@ class CheckReport:
 
     @property
     def skipped_families(self) -> dict[str, str]:
-        """Families of which no check ran at all, with the reason that was given first."""
+        """Families of which no check ran, with the first reason."""
         ran = {result.family for result in self.results if result.outcome is not CheckOutcome.SKIPPED}
         reasons: dict[str, str] = {}
         for result in self.results:
@@ -80,7 +90,7 @@ class CheckReport:
 
     @property
     def summary(self) -> str:
-        """How many checks ran and how they ended, in one line."""
+        """Counts of the outcomes, in one line."""
         ran = len(self.results) - self.count(CheckOutcome.SKIPPED)
         expected = self.count(CheckOutcome.EXPECTED)
         return (
@@ -97,7 +107,11 @@ class CheckReport:
         return "\n".join(lines)
 
     def raise_if_failed(self) -> CheckReport:
-        """Itself, or AssertionError with all failures."""
+        """Return the report.
+
+        Raises:
+            AssertionError: A check failed; the message lists all failures.
+        """
         if self.failures:
             raise AssertionError(str(self))
         return self
@@ -110,7 +124,7 @@ def _others(checks: list[str]) -> str:
     return f" (and the same in {len(checks)} more: {shown})"
 
 
-#: How many comparisons checks have made so far, in this process.
+#: Number of comparisons made so far in this process.
 _made = 0
 
 
@@ -127,19 +141,26 @@ def count_comparisons(count: int = 1) -> None:
 
 
 class Skip(Exception):  # noqa: N818
-    """Raised by a check that does not apply; its message is the reason."""
+    """Exception of a check that does not apply; its message is the reason."""
 
 
 class Failure(AssertionError):  # noqa: N818
-    """Raised by a check that found a fault; its message says what was found and what was expected."""
+    """Exception of a check that found a fault; its message says what was found and what was expected."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A named function on a subject, or on a subject and each of its cases (parameters, outputs, ...).
+    """A named function of a subject, or of a subject and each of its cases (parameters, outputs, ...).
 
-    It returns a note on what was measured, or None; raises Failure or Skip. Anything else it raises is a failure too,
-    and one that returns without having compared anything counts as skipped.
+    The function returns a note on the measurement, or None, and raises Failure or Skip. Any other exception is a
+    failure
+    too, and a check that returns without a comparison counts as skipped.
+
+    Args:
+        family: Group of related checks.
+        name: Name within the family.
+        function: The check.
+        cases: Returns the names of the cases of a subject; None for a check without cases.
     """
 
     family: str
@@ -149,13 +170,19 @@ class Check:
 
     @property
     def doc(self) -> str:
-        """What is checked, in one line."""
+        """First line of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
 
 
 @dataclass(frozen=True)
 class Item:
-    """One check ready to run: on one subject, in one case."""
+    """One check, ready to run on one subject in one case.
+
+    Args:
+        check: The check.
+        subject: Subject under test.
+        case: Name of the case, or None.
+    """
 
     check: Check
     subject: Any
@@ -163,18 +190,28 @@ class Item:
 
     @property
     def name(self) -> str:
-        """``family.check`` or ``family.check[case]``: also what expected failures are named by."""
+        """Name ``family.check`` or ``family.check[case]``, which expected failures refer to as well."""
         name = f"{self.check.family}.{self.check.name}"
         return name if self.case is None else f"{name}[{self.case}]"
 
     def __call__(self) -> str | None:
-        """Run it; raises as the check does."""
+        """Run the check; it raises Failure or Skip."""
         arguments = (self.subject,) if self.case is None else (self.subject, self.case)
         return self.check.function(*arguments)
 
 
 def check(family: str, cases: Callable[[Any], tuple[str, ...]] | None = None) -> Callable[[Any], Check]:
-    """Make a Check of a function; its name is the function's."""
+    """Decorator that makes a Check of a function and names it after the function.
+
+    Args:
+        family: Group of related checks.
+        cases: Returns the names of the cases of a subject; None for a check without cases.
+
+    Example:
+        @check("shapes")
+        def square(subject):
+            require(subject.width == subject.height, f"width {subject.width} differs from height {subject.height}")
+    """
 
     def wrap(function: Callable[..., str | None]) -> Check:
         return Check(family, function.__name__, function, cases)
@@ -183,7 +220,9 @@ def check(family: str, cases: Callable[[Any], tuple[str, ...]] | None = None) ->
 
 
 def expand_cases(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
-    """Every check on ``subject``, once for each of its cases; where they cannot be listed, one item that fails."""
+    """Yield every check once for each of its cases; if the cases cannot be listed, one item that fails with the
+    error.
+    """
     for each in checks:
         if each.cases is None:
             yield Item(each, subject)
@@ -198,14 +237,19 @@ def expand_cases(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
 
 def _unlisted(each: Check, error: Exception) -> Check:
     def fail(subject: Any) -> None:
-        # As it is: one cause in many checks is then told once.
+        # The original error, unchanged, so that a report lists the cause once for all checks.
         raise error
 
     return Check(each.family, each.name, fail)
 
 
 def run(item: Item, expected: Mapping[str, str]) -> CheckResult:
-    """Run one item; ``expected`` maps names of checks that may not pass to reasons."""
+    """Run one item.
+
+    Args:
+        item: The check.
+        expected: Names of checks that cannot pass, with reasons. If one of them passes, that is a failure.
+    """
     start, before = time.perf_counter(), _made
     outcome, detail = CheckOutcome.PASSED, ""
     try:
@@ -228,18 +272,27 @@ def run(item: Item, expected: Mapping[str, str]) -> CheckResult:
 
 
 def require(holds: bool, message: str) -> None:
-    """Raise Failure with ``message`` unless ``holds``."""
+    """Raise Failure unless a condition holds; count one comparison.
+
+    Args:
+        holds: The condition.
+        message: What was found and what was expected.
+    """
     count_comparisons()
     if not holds:
         raise Failure(message)
 
 
 def validate_reasons(expected: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
-    """The expected failures, each of which must name a check there is and say why it fails."""
+    """Return the expected failures.
+
+    Raises:
+        ValueError: A name is no check, or has no reason.
+    """
     reasons = dict(expected or {})
     for name, reason in reasons.items():
         if not isinstance(reason, str) or not reason.strip():
-            raise ValueError(f"expected failure {name!r}: got no reason; say why this check cannot pass")
+            raise ValueError(f"expected failure {name!r}: got no reason; state why this check cannot pass")
         if name not in names:
-            raise ValueError(f"expected failure {name!r}: there is no such check; there are {', '.join(names)}")
+            raise ValueError(f"expected failure {name!r}: no check has this name; the checks are {', '.join(names)}")
     return reasons

@@ -1,4 +1,4 @@
-"""Small scenes to try renderers on."""
+"""Small scenes for checks of renderers."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from torch import Tensor
 
 from diffloom.interfaces import AmbientLight, Camera, DirectionalLight, Light, Material, PointLight, Surface, Texture
 
-#: Rows and columns: not the same number, so that swapped axes show.
+#: Rows and columns, of different number so that swapped axes have an effect.
 SIZE = (20, 26)
 NEAR, FAR = 0.5, 20.0
 DISTANCE = 3.0
 
 
 def camera(dtype: torch.dtype = torch.float64, size: tuple[int, int] = SIZE) -> Camera:
-    """Looks at the origin from the front, a little from above and from the right."""
+    """Return a camera that looks at the origin from the front, a little from above and from the right."""
     return Camera.look_at((0.5, 0.7, DISTANCE), (0.0, 0.0, 0.0), fov=50.0, size=size, near=NEAR, far=FAR, dtype=dtype)
 
 
 def front(dtype: torch.dtype = torch.float64, size: tuple[int, int] = SIZE) -> Camera:
-    """Looks along -z at the origin from DISTANCE [m]."""
+    """Return a camera that looks at the origin along -z from DISTANCE [m]."""
     return Camera.look_at((0.0, 0.0, DISTANCE), (0.0, 0.0, 0.0), fov=50.0, size=size, near=NEAR, far=FAR, dtype=dtype)
 
 
 @cache
 def octahedron_faces() -> Tensor:
-    """(8, 3): an octahedron's faces, counter-clockwise from outside; vertices are +x -x +y -y +z -z."""
+    """Return an octahedron's faces (8, 3), counter-clockwise from outside; vertices are +x -x +y -y +z -z."""
     rows = [(0, 2, 4), (2, 1, 4), (1, 3, 4), (3, 0, 4), (2, 0, 5), (1, 2, 5), (3, 1, 5), (0, 3, 5)]
     return torch.tensor(rows, dtype=torch.int64)
 
 
 def gem(frames: int = 1, dtype: torch.dtype = torch.float64) -> Surface:
-    """An uneven octahedron about 1 m across that grows and drifts from frame to frame, in six colours."""
+    """Return an uneven octahedron about 1 m across, in six colours, that grows and drifts from frame to frame."""
     corners = torch.tensor(
         [[0.62, 0.05, 0.03], [-0.57, -0.04, 0.08], [0.07, 0.66, -0.05], [-0.03, -0.6, 0.02], [0.09, 0.04, 0.63],
          [0.02, -0.07, -0.55]], dtype=torch.float64,
@@ -49,13 +49,13 @@ def gem(frames: int = 1, dtype: torch.dtype = torch.float64) -> Surface:
 
 
 def with_shading(surface: Surface, shading: str = "lambert") -> Surface:
-    """The surface in a material that answers light."""
+    """Return the surface with a material that responds to light."""
     material = Material(shading, ambient=0.6, diffuse=0.7, specular=0.3, shininess=5.0)  # type: ignore[arg-type]
     return replace(surface, material=material)
 
 
 def lamps(dtype: torch.dtype = torch.float64) -> tuple[Light, ...]:
-    """Light from everywhere, a lamp, and a sun; dim, so that no colour reaches 1."""
+    """Return ambient light, a lamp and a sun, so dim that no colour reaches 1."""
     grey = torch.tensor([0.3, 0.32, 0.28], dtype=dtype)
     return (
         AmbientLight(grey),
@@ -65,7 +65,7 @@ def lamps(dtype: torch.dtype = torch.float64) -> tuple[Light, ...]:
 
 
 def square(depth: float, half: float = 0.5, dtype: torch.dtype = torch.float64) -> Surface:
-    """A square across the viewing axis of ``front``, ``depth`` [m] before it."""
+    """Return a square across the viewing axis of ``front``, ``depth`` [m] before it."""
     z = DISTANCE - depth
     rows = [[-half, -half, z], [half, -half, z], [half, half, z], [-half, half, z]]
     faces = torch.tensor([[0, 1, 2], [0, 2, 3]], dtype=torch.int64)
@@ -73,7 +73,7 @@ def square(depth: float, half: float = 0.5, dtype: torch.dtype = torch.float64) 
 
 
 def chequered(dtype: torch.dtype = torch.float64) -> Surface:
-    """The gem under a texture of 5 x 4 texels."""
+    """Return the gem under a texture of 5 x 4 texels."""
     bare = gem(dtype=dtype)
     random = torch.Generator().manual_seed(3)
     image = 0.2 + 0.6 * torch.rand((5, 4, 3), generator=random, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""What is put to the test: a model, an integrator or a renderer, however it was given."""
+"""Subjects under test: a model, an integrator or a renderer, from a name, a class or an instance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,13 @@ from diffloom_testing.results import Skip
 
 @dataclass(frozen=True)
 class ModelSubject:
-    """A model with the example it offers. settings: see ``diffloom_testing.check_model``."""
+    """A model with the example that it offers.
+
+    Args:
+        name: Name of the model.
+        make: Returns a fresh example.
+        settings: Settings of the example.
+    """
 
     name: str
     make: Callable[[], Model]
@@ -42,7 +48,7 @@ class ModelSubject:
 
     @cached_property
     def model(self) -> Model:
-        """The example; checks that must not share it call ``make``."""
+        """The example that checks share; checks that change it call ``make``."""
         return self.make()
 
     @property
@@ -57,24 +63,27 @@ class ModelSubject:
 
     @property
     def fit(self) -> str:
-        """The parameter that the example shows best."""
+        """Parameter with the clearest effect in the example."""
         return self.settings.fit
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """The invariances that the model claims."""
+        """Invariances that the model claims."""
         return self.settings.claims
 
     def values(self, which: str) -> Mapping[str, Any]:
-        """Parameter values of the settings "rest" or "free" (which is like "rest" unless given)."""
+        """Return the parameter values of the settings "rest" or "free"; "free" is by default like "rest"."""
         settings = self.settings
         found = settings.free if which == "free" and settings.free is not None else settings.rest
         if found is None:
-            raise Skip(f"example_settings has no {which!r}: parameter values under which the example is so")
+            state = "at rest" if which == "rest" else "free of outer forces"
+            raise Skip(
+                f"example_settings.{which} is None; give the parameter values under which the example is {state}"
+            )
         return dict(found)
 
     def variant_with(self, name: str) -> Mapping[str, Any]:
-        """Values to give so that the parameter ``name`` is there and shows: none when its default will do."""
+        """Return values under which the parameter ``name`` exists and has an effect; empty if its default has one."""
         variants = self.settings.variants
         for variant in variants(self.model) if callable(variants) else variants:
             if name in variant:
@@ -84,12 +93,12 @@ class ModelSubject:
         raise Skip(f"{name!r} is optional, and no entry of example_settings.variants gives it a value")
 
     def spec(self, name: str) -> ParamSpec:
-        """The declaration of one parameter."""
+        """Return the declaration of one parameter."""
         return self.model.spec(name)
 
     @cached_property
     def integrator(self) -> str:
-        """The first installed integrator that runs the model, its default before others."""
+        """First installed integrator that runs the model; the model's default comes first."""
         dynamics = self.model.dynamics(self.model.params(torch.float64), Control())
         for name in sorted(integrators(), key=lambda n: (n != self.model.default_integrator, n)):
             if get_integrator(name)().refuses(dynamics) is None:
@@ -97,11 +106,11 @@ class ModelSubject:
         raise Skip("no installed integrator advances this model")
 
     def params(self, **values: Any) -> Params:
-        """The example's parameters in float64, some of them given."""
+        """Return the example's parameters in float64, with some values replaced."""
         return self.params_in(torch.float64, **values)
 
     def params_in(self, dtype: torch.dtype, **values: Any) -> Params:
-        """The example's parameters in one precision, some of them given."""
+        """Return the example's parameters in one precision, with some values replaced."""
         return self.model.params(dtype, **{**self.settings.values, **values})
 
     def roll(
@@ -132,24 +141,29 @@ class ModelSubject:
 
     @cached_property
     def extent(self) -> float:
-        """Size of the example [m, where coordinates are places]: the largest distance from the middle, at the start."""
+        """Size of the example at the start [m]: the largest distance of a surface point from the middle."""
         state = self.model.initial_state(self.params())
         points = self.model.surface(as_trajectory(state), self.params()).vertices
         radius = float((points - points.mean(dim=1, keepdim=True)).norm(dim=-1).max().detach())
         return max(radius, 1e-6)
 
     def flat(self, trajectory: Trajectory) -> Tensor:
-        """All saved numbers in a row."""
+        """Return all saved numbers in one row."""
         return flatten_state(trajectory)
 
     def answer(self, params: Params, model: Model | None = None) -> Tensor:
-        """The saved numbers of a run without gradients."""
+        """Return the saved numbers of a run without gradients."""
         return self.flat(self.roll(params, gradient=NoGradient(), model=model))
 
 
 @dataclass(frozen=True)
 class IntegratorSubject:
-    """An integrator, made by ``make``."""
+    """An integrator under test.
+
+    Args:
+        name: Name of the integrator.
+        make: Returns a fresh instance.
+    """
 
     name: str
     make: Callable[[], Integrator]
@@ -157,13 +171,18 @@ class IntegratorSubject:
 
     @cached_property
     def integrator(self) -> Integrator:
-        """The instance that checks share."""
+        """Instance that checks share."""
         return self.make()
 
 
 @dataclass(frozen=True)
 class RendererSubject:
-    """A renderer, made by ``make``."""
+    """A renderer under test.
+
+    Args:
+        name: Name of the renderer.
+        make: Returns a fresh instance.
+    """
 
     name: str
     make: Callable[[], Renderer]
@@ -171,30 +190,30 @@ class RendererSubject:
 
     @cached_property
     def renderer(self) -> Renderer:
-        """The instance that checks share."""
+        """Instance that checks share."""
         return self.make()
 
 
 def model_subject(given: Any, settings: Mapping[str, Any] | None = None) -> ModelSubject:
-    """A registered name, a class with ``example()``, or a model itself."""
+    """Return the subject for a registered name, a class with ``example()``, or a model."""
     name, found = (given, get_model(given)) if isinstance(given, str) else (None, given)
     owner: Any = type(found) if isinstance(found, Model) else found
     title = str(name or getattr(owner, "__name__", owner))
     if not (isinstance(owner, type) and issubclass(owner, Model)):
-        raise TypeError(f"{title}: only a class has an example to check; got a factory, so give a model that it makes")
+        raise TypeError(f"{title}: got a factory, which has no example(); expected a Model class or a model")
     example = ExampleSettings.of(title, owner.example_settings).changed(title, settings or {})
     return ModelSubject(title, (lambda: copy.deepcopy(found)) if isinstance(found, Model) else owner.example, example)
 
 
 def integrator_subject(given: Any) -> IntegratorSubject:
-    """A registered name, a class that needs no arguments, or an integrator itself."""
+    """Return the subject for a registered name, a class that needs no arguments, or an integrator."""
     name, found = (given, get_integrator(given)) if isinstance(given, str) else (None, given)
     make = (lambda: copy.deepcopy(found)) if isinstance(found, Integrator) else found
     return IntegratorSubject(name or _title(found), make)
 
 
 def renderer_subject(given: Any) -> RendererSubject:
-    """A registered name, a class that needs no arguments (or has ``example()``), or a renderer itself."""
+    """Return the subject for a registered name, a class that needs no arguments or has ``example()``, or a renderer."""
     name, found = (given, get_renderer(given)) if isinstance(given, str) else (None, given)
     if isinstance(found, Renderer):
         return RendererSubject(name or _title(found), lambda: copy.deepcopy(found))

@@ -1,4 +1,4 @@
-"""The suites, and running them."""
+"""Suites of checks, and functions that run them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from diffloom_testing.term_hosts import term_subject
 
 
 class Subject(Protocol):
-    """What is put to the test. kind: "model", "loss", ...; under an attribute of that name it has the thing itself."""
+    """A thing under test; the thing itself is the attribute named like ``kind``."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the thing."""
 
     @property
     def kind(self) -> str:
-        """Of what kind it is."""
+        """Kind of the thing: "model", "loss", ..."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Suite:
     """Conformance suite of one kind of thing, registered by the hook ``diffloom_register_suites``.
 
     Args:
-        interface: Class that things of this kind derive from.
-        subject: Makes a subject of a registered name, a class or an instance.
+        interface: Class from which things of this kind derive.
+        subject: Returns a subject for a registered name, a class or an instance.
         checks: Checks in the order in which they run.
     """
 
@@ -45,7 +45,7 @@ class Suite:
 
 
 def suite_names() -> tuple[str, ...]:
-    """Return the kinds that have a suite: those of this package, then those that plugins registered."""
+    """Return the kinds that have a suite: those of this package, then those of plugins."""
     registered = SUITES.names() if SUITES in current_registry().kinds else ()
     return (*OWN_SUITES, *(name for name in registered if name not in OWN_SUITES))
 
@@ -53,32 +53,32 @@ def suite_names() -> tuple[str, ...]:
 def get_suite(kind: str) -> Suite:
     """Return the suite of a kind, given by its singular such as "model".
 
-    Those of this package work in every registry, also where a test put one in force without this plugin.
+    Suites of this package work in every registry, also in a registry that a test created without this plugin.
     """
     found: Suite = import_object(OWN_SUITES[kind][0]) if kind in OWN_SUITES else SUITES.get(kind)
     return found
 
 
 def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item, ...]:
-    """Every check on ``subject``, of all families or of some."""
+    """Return every check on ``subject``, of all families or of some."""
     checks = get_suite(subject.kind).checks
     known = list(dict.fromkeys(each.family for each in checks))
     wanted = known if families is None else list(families)
     unknown = sorted(set(wanted) - set(known))
     if unknown:
         raise ValueError(
-            f"there is no family {', '.join(unknown)} of {subject.kind} checks; there are {', '.join(known)}"
+            f"families: {', '.join(unknown)} is no family of {subject.kind} checks; expected {', '.join(known)}"
         )
     return tuple(expand_cases(tuple(each for each in checks if each.family in wanted), subject))
 
 
 def collect_reasons(subject: Subject, given: Mapping[str, str] | None, names: tuple[str, ...]) -> dict[str, str]:
-    """Expected failures that were given, and those that the class itself admits in ``expected_failures``."""
+    """Return the given expected failures and those that the class admits in ``expected_failures``."""
     try:
         own = getattr(subject, subject.kind).expected_failures
     except Exception:
-        own = {}  # It cannot even be made; the checks say why.
-    # What the class admits may belong to a family that is not run now; what the caller gives may not.
+        own = {}  # The subject cannot be created; the checks report why.
+    # The class may admit failures of a family that does not run now; the caller may not give such failures.
     admitted = {name: reason for name, reason in validate_reasons(own, tuple(own)).items() if name in names}
     return {**admitted, **validate_reasons(given, names)}
 
@@ -86,7 +86,16 @@ def collect_reasons(subject: Subject, given: Mapping[str, str] | None, names: tu
 def run_suite(
     subject: Subject, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> CheckReport:
-    """Run all checks of ``subject`` and report; nothing is raised for a failure."""
+    """Run all checks of a subject; failures do not raise.
+
+    Args:
+        subject: Result of a suite, such as ``get_suite("model")("springs")``.
+        expected_failures: Names of checks that cannot pass, with reasons. If one of them passes, that is a failure.
+        families: Families to run; all by default.
+
+    Returns:
+        The results of all checks.
+    """
     todo = items(subject, families)
     reasons = collect_reasons(subject, expected_failures, tuple(item.name for item in todo))
     return CheckReport(subject.kind, subject.name, tuple(run(item, reasons) for item in todo))
@@ -99,13 +108,22 @@ def check_model(
     expected_failures: Mapping[str, str] | None = None,
     families: Iterable[str] | None = None,
 ) -> CheckReport:
-    """Check a physical model; raises AssertionError that lists all failures.
+    """Check a physical model on its example.
 
-    model: a registered name, a class, or a model itself. It is checked on its example: a class offers
-    ``example() -> Model`` and ``example_settings``, an ``ExampleSettings``.
+    Args:
+        model: A registered name, a class with ``example()`` and ``example_settings``, or a model.
+        settings: Fields of ``ExampleSettings`` to replace.
+        expected_failures: Names of checks that cannot pass, with reasons. If one of them passes, that is a failure.
+        families: Families to run; all by default.
 
-    ``settings`` exchanges fields of these. expected_failures: names of checks that cannot pass, each with its reason;
-    one that passes after all is a failure. families: run only these.
+    Returns:
+        The results of all checks.
+
+    Raises:
+        AssertionError: A check failed; the message lists all failures.
+
+    Example:
+        print(check_model("springs", settings={"steps": 20}, families=["gradients"]))
     """
     return run_suite(model_subject(model, settings), expected_failures, families).raise_if_failed()
 
@@ -113,32 +131,63 @@ def check_model(
 def check_integrator(
     integrator: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> CheckReport:
-    """Check an integrator (a registered name, a class or an instance) on small systems of each kind; raises
-    AssertionError that lists all failures. The other arguments are those of check_model."""
+    """Check an integrator on small systems of each kind.
+
+    Args:
+        integrator: A registered name, a class or an instance.
+        expected_failures: As in check_model.
+        families: As in check_model.
+
+    Returns:
+        The results of all checks.
+
+    Raises:
+        AssertionError: A check failed; the message lists all failures.
+    """
     return run_suite(integrator_subject(integrator), expected_failures, families).raise_if_failed()
 
 
 def check_renderer(
     renderer: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> CheckReport:
-    """Check a renderer (a registered name, a class or an instance) on small scenes, by what its capabilities claim;
-    raises AssertionError that lists all failures. The other arguments are those of check_model."""
+    """Check a renderer on small scenes, by the claims of its capabilities.
+
+    Args:
+        renderer: A registered name, a class or an instance.
+        expected_failures: As in check_model.
+        families: As in check_model.
+
+    Returns:
+        The results of all checks.
+
+    Raises:
+        AssertionError: A check failed; the message lists all failures.
+    """
     return run_suite(renderer_subject(renderer), expected_failures, families).raise_if_failed()
 
 
 def check_term(
     term: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> CheckReport:
-    """Check a force term on every installed model that it fits; raises AssertionError that lists all failures.
+    """Check a force term on every installed model that it fits.
 
-    term: a registered name, or a class that derives from ``diffloom_mechanics.ForceTerm`` and has
+    Args:
+        term: A registered name, or a class that derives from ``diffloom_mechanics.ForceTerm`` and has
+            ``example(context)``, a class method that returns a term that acts on the context's nodes at their start;
+            ``claims``, optional, from "conservative" (at rest the force derives from an energy), "dissipative" (the
+            part
+            that depends on velocities takes energy away), "momentum" and "angular_momentum" (forces, or torques, sum to
+            zero);
+            ``variants``, optional mappings of values, each for the gradients of the parameters in it that have no
+            effect
+            in ``example()``.
+        expected_failures: As in check_model.
+        families: As in check_model.
 
-    - example(context) -> ForceTerm, a class method: a term that acts on the nodes of the context where they start.
-    - claims, optional: of "conservative" (at rest the force derives from an energy), "dissipative" (what velocities add
-      takes energy away), "momentum" and "angular_momentum" (forces, or torques, add up to nothing).
-    - variants, optional: mappings of values, each for the gradients of the parameters it names, where example() does
-      not show them.
+    Returns:
+        The results of all checks.
 
-    The other arguments are those of check_model.
+    Raises:
+        AssertionError: A check failed; the message lists all failures.
     """
     return run_suite(term_subject(term), expected_failures, families).raise_if_failed()

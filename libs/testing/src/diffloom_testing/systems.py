@@ -1,4 +1,4 @@
-"""Small systems to try integrators on, of each kind there is, and the small model that the fixtures offer."""
+"""Small systems of each kind for checks of integrators, and the small model of the fixtures."""
 
 from __future__ import annotations
 
@@ -26,17 +26,22 @@ from diffloom.interfaces import (
 from diffloom_mechanics import Mechanics, TorchTerm, external_force, get_step_values, particles, springs
 from diffloom_testing.scenes import octahedron_faces
 
-#: A chain of three masses and two springs, hung up at its first mass.
+#: A chain of three masses and two springs, pinned at its first mass.
 PAIRS = np.array([[0, 1], [1, 2]], dtype=np.int32)
 PINNED = np.array([True, False, False])
 
 
 @dataclass(frozen=True)
 class System:
-    """A system made from named tensors.
+    """A system built from named tensors.
 
-    make(inputs) -> dynamics; start: the state. inputs: everything bound in, differentiable. period: a time in which
-    much happens [s]. free: whether no outer force acts and nothing is pinned.
+    Args:
+        name: Name for cases and messages.
+        make: Returns the dynamics for a mapping of inputs.
+        start: State at the start.
+        inputs: Differentiable tensors of the system.
+        period: Duration [s] of a typical motion.
+        free: True if no outer force acts and nothing is pinned.
     """
 
     name: str
@@ -47,11 +52,11 @@ class System:
     free: bool = False
 
     def dynamics(self, dtype: torch.dtype = torch.float64) -> Dynamics:
-        """The system with its own inputs, in one precision."""
+        """Return the dynamics for the system's own inputs, in one precision."""
         return self.make({name: value.to(dtype) for name, value in self.inputs.items()})
 
     def state(self, dtype: torch.dtype = torch.float64) -> State:
-        """The start in one precision."""
+        """Return the start in one precision."""
         return State(self.start.q.to(dtype), self.start.u.to(dtype))
 
 
@@ -119,7 +124,11 @@ _AXES = torch.eye(3, dtype=torch.float64)
 
 @final
 class ToyChain(Model):
-    """Three particles on two damped springs, drawn as little octahedra. radius: of these [m]."""
+    """Three particles on two damped springs, shown as small octahedra.
+
+    Args:
+        radius: Radius of the octahedra [m].
+    """
 
     example_settings = ExampleSettings(
         dt=1e-2,
@@ -134,7 +143,7 @@ class ToyChain(Model):
 
     @classmethod
     def example(cls) -> ToyChain:
-        """Itself."""
+        """Return a chain with default settings."""
         return cls()
 
     @property

@@ -1,4 +1,4 @@
-"""What force terms are put to the test on: every installed model that they fit, and a small chain of particles."""
+"""Hosts of a force term under test: every installed model that the term fits, and a small chain of particles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from diffloom_mechanics import ForceTerm, Mechanics, NodeSet, TermContext, WithT
 from diffloom_testing.results import Skip
 from diffloom_testing.systems import ToyChain
 
-#: The name that the term under test has in its hosts.
+#: Name of the term under test within its hosts.
 TERM = "tested"
 
 
@@ -24,7 +24,13 @@ TERM = "tested"
 class Host:
     """A model's example that the term under test fits.
 
-    values: parameters of the example that are not the defaults. dt [s]: its step.
+    Args:
+        name: Name of the model.
+        model: The example.
+        values: Parameters of the example that differ from the defaults.
+        dt: Step of the example [s].
+        make: Returns the term for the nodes of a context.
+        on: Node set on which the term acts; "" for the only one.
     """
 
     name: str
@@ -44,12 +50,12 @@ class Host:
         return WithTerms(self.model, {TERM: self.make(context)}, {TERM: self.on} if self.on else None)
 
     def params(self, dtype: torch.dtype = torch.float64, **own: Any) -> Params:
-        """Parameters of the model with the term, some of the term's own given."""
+        """Return parameters of the model with the term, with some of the term's values replaced."""
         given = {f"{TERM}.{name}": value for name, value in own.items()}
         return self.composed.params(dtype, **{**self.values, **given})
 
     def state(self, dtype: torch.dtype = torch.float64) -> State:
-        """Where the example starts, with velocities that differ from node to node."""
+        """Return the start of the example, with velocities that differ from node to node."""
         params = self.params(dtype)
         start = self.composed.initial_state(params)
         start = start[self.on] if self.on else start
@@ -57,20 +63,25 @@ class Host:
         return State(start.q.detach(), (start.u + 0.4 * torch.sin(3.0 * along).to(dtype)).detach())
 
     def alone(self, params: Params) -> Mechanics:
-        """The nodes under the term alone."""
+        """Return the dynamics of the nodes under the term alone."""
         system = self.composed.dynamics(params, Control())
         nodes = system.set(self.on or None)
         term = next(t for t in system.terms if t.name == TERM)
         return Mechanics({self.on: nodes} if self.on else nodes, (term,))
 
     def force(self, q: Tensor, u: Tensor, **own: Tensor) -> Tensor:
-        """The term's force (nodes, du) at a state, differentiable."""
+        """Return the term's force (nodes, du) at a state, differentiable."""
         return self.alone(self.params(q.dtype, **own)).force(q, u, dt=self.dt)
 
 
 @dataclass(frozen=True)
 class TermSubject:
-    """A class of force terms. found: the class, with ``example(context)``."""
+    """A class of force terms under test.
+
+    Args:
+        name: Name of the term.
+        found: The class, with ``example(context)``.
+    """
 
     name: str
     found: Any
@@ -78,7 +89,7 @@ class TermSubject:
 
     @cached_property
     def hosts(self) -> Mapping[str, Host]:
-        """All that the term fits, by name."""
+        """All hosts that the term fits, by name."""
         found = {}
         for name, model, system, settings in _candidates():
             for on in self._sets(system)[:1]:
@@ -91,7 +102,9 @@ class TermSubject:
         return {name: model for name, model, system, _ in _candidates() if not self._sets(system)}
 
     def _sets(self, system: object) -> list[str]:
-        """The node sets that the term fits, large ones first: an example is placed by how far nodes lie apart."""
+        """Return the node sets that the term fits, large sets first, because distances between nodes place an
+        example.
+        """
         if not isinstance(system, Mechanics):
             return []
         fitting = [on for on, nodes in system.sets.items() if self.found.refuses(nodes) is None]
@@ -99,28 +112,28 @@ class TermSubject:
 
     @property
     def host(self) -> Host:
-        """The first of its hosts."""
+        """First of the hosts."""
         if not self.hosts:
             raise Skip("no installed model has nodes that this term fits")
         return next(iter(self.hosts.values()))
 
     @property
     def term(self) -> ForceTerm:
-        """The example on the first host."""
+        """Example of the term on the first host."""
         return self.host.composed.terms[TERM]
 
     @property
     def model(self) -> Model:
-        """The first host with the term, whose declarations are looked at."""
+        """First host with the term, for checks of declarations."""
         return self.host.composed
 
     def spec(self, name: str) -> ParamSpec:
-        """The declaration of one of its parameters, as a host has it."""
+        """Return the declaration of one of the term's parameters in a host."""
         return self.model.spec(f"{TERM}.{name}")
 
 
 def term_subject(given: Any) -> TermSubject:
-    """A registered name, or a class of force terms."""
+    """Return the subject for a registered name or a class of force terms."""
     name, found = (given, get_term(given)) if isinstance(given, str) else (None, given)
     title = str(name or getattr(found, "__name__", found))
     if not (isinstance(found, type) and issubclass(found, ForceTerm)):
@@ -132,7 +145,7 @@ def term_subject(given: Any) -> TermSubject:
 
 
 def _candidates() -> list[tuple[str, Model, object, ExampleSettings]]:
-    """Models with an example: name, example, its dynamics and its settings; a chain of particles first."""
+    """Return name, example, dynamics and settings of each model with an example; a chain of particles comes first."""
     settings = ExampleSettings(1e-3, 12, "stiffness")
     found: list[tuple[str, Model, ExampleSettings]] = [("particles", ToyChain(), settings)]
     for name in models():
@@ -147,6 +160,6 @@ def _candidates() -> list[tuple[str, Model, object, ExampleSettings]]:
 
 
 def dials() -> NodeSet:
-    """Nodes of one coordinate each, which hardly any term fits."""
+    """Return nodes of one coordinate each, which hardly any term fits."""
     mass = torch.ones(2, dtype=torch.float64)
     return NodeSet("dials", 1, 1, None, None, (("inertia", mass),))

@@ -1,4 +1,4 @@
-"""The checks of a force term, on every installed model that it fits."""
+"""Checks of a force term on every installed model that it fits."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ from diffloom_testing.suites import Suite
 from diffloom_testing.term_hosts import TERM, Host, TermSubject, dials, term_subject
 
 TOLERANCE = 1e-6
-#: Over several steps contact may begin or end within a difference.
+#: Tolerance over several steps, in which contact may begin or end within a difference.
 MOTION_TOLERANCE = 1e-5
 CLAIMS = ("conservative", "dissipative", "momentum", "angular_momentum")
 
 
 def hosts(subject: TermSubject) -> tuple[str, ...]:
-    """Names of the models that it fits."""
+    """Return the names of the models that the term fits."""
     return tuple(subject.hosts)
 
 
 def parameters(subject: TermSubject) -> tuple[str, ...]:
-    """Names of its parameters."""
+    """Return the names of the term's parameters."""
     return tuple(spec.name for spec in subject.term.specs)
 
 
 def parameters_on_hosts(subject: TermSubject) -> tuple[str, ...]:
-    """Every parameter on every model, such as "cloth: radius"."""
+    """Return every parameter on every model, such as "cloth: radius"."""
     return tuple(f"{host}: {name}" for host in hosts(subject) for name in parameters(subject))
 
 
 def claims_on_hosts(subject: TermSubject) -> tuple[str, ...]:
-    """Every claim on every model, such as "cloth: momentum"."""
+    """Return every claim on every model, such as "cloth: momentum"."""
     return tuple(f"{host}: {claim}" for host in hosts(subject) for claim in subject.found.claims)
 
 
 @check("declarations")
 def interface(subject: TermSubject) -> None:
-    """It is a ForceTerm, frozen; specs come as a tuple, twice the same; names are different words of Python."""
+    """The term is a frozen ForceTerm; specs are the same tuple twice; names are different Python identifiers."""
     term = subject.term
     require_frozen(term, ForceTerm)
     specs = term.specs
@@ -75,26 +75,26 @@ def interface(subject: TermSubject) -> None:
 
 @check("declarations", parameters)
 def units(subject: TermSubject, name: str) -> None:
-    """The unit is written in SI symbols ("" for none), and the meaning is told."""
+    """The unit is written in SI symbols ("" for none), and the meaning is given."""
     model_units.function(subject, name)
 
 
 @check("declarations", parameters)
 def shape_and_bounds(subject: TermSubject, name: str) -> None:
-    """The shape names "nodes" or axes of the term, bounds are in order, and the default fits and keeps them."""
+    """The shape names "nodes" or axes of the term, bounds are in order, and the default fits shape and bounds."""
     model_shape_and_bounds.function(subject, name)
 
 
 @check("fits")
 def a_model(subject: TermSubject) -> str:
-    """There is something installed that it acts on."""
+    """The term fits at least one installed model."""
     require(bool(hosts(subject)), "it fits no installed model, nor particles; install a model that it is meant for")
     return f"it fits {', '.join(hosts(subject))}"
 
 
 @check("fits")
 def refuses_others(subject: TermSubject) -> str:
-    """Nodes it does not fit are refused with a reason that says which it takes, and so is a model of such nodes."""
+    """Nodes that the term does not fit are refused with a reason that names the nodes it takes; so is their model."""
     tried = []
     reason = subject.found.refuses(dials())
     if reason is not None:
@@ -114,14 +114,14 @@ def _adding(term: ForceTerm, model: Model) -> Callable[[], object]:
 
 @check("fits", hosts)
 def unknown_parameter(subject: TermSubject, name: str) -> None:
-    """A parameter it does not have is refused by its full name."""
+    """A parameter that the term does not have is refused by its full name."""
     host = subject.hosts[name]
     require_refusal("a parameter that is not there", lambda: host.params(nonsense=1.0), f"{TERM}.nonsense")
 
 
 @check("force", hosts)
 def acts(subject: TermSubject, name: str) -> str:
-    """The example acts on some nodes, with finite forces, and leaves the state alone."""
+    """The example acts on some nodes, with finite forces, and does not change the state."""
     host = subject.hosts[name]
     state = host.state()
     q, u = state.q.clone(), state.u.clone()
@@ -181,13 +181,13 @@ def parameter(subject: TermSubject, case: str) -> str:
     rest = {key: given for key, given in others.items() if key != name}
 
     def force(**given: Tensor) -> Tensor:
-        # There and back: what acts only on nodes that come nearer shows in one of the two.
+        # Velocities of both signs, because a force on approaching nodes acts in one of the two cases only.
         both = [host.force(at.q, u, **rest, **given) for u in (at.u, -at.u)]
         return torch.cat(both) + 0.0 * given[name].sum()
 
     found = require_matching_gradients(force, {name: value.detach().clone()}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
-        raise Skip(f"the force does not depend on {name!r} in the example, nor does its gradient say so")
+        raise Skip(f"the force does not depend on {name!r} in the example: gradient and differences are zero")
     return describe_worst(found)
 
 
@@ -200,7 +200,7 @@ def _variant(subject: TermSubject, name: str) -> dict[str, Any]:
 
 @check("motion", hosts)
 def gradient(subject: TermSubject, name: str) -> str:
-    """The gradient of a few steps of the whole model, by the term's parameters at once, agrees with differences."""
+    """The gradient of a few steps of the whole model by all parameters of the term agrees with differences."""
     return _motion(subject.hosts[name], "semi_implicit", steps=6)
 
 
@@ -215,7 +215,7 @@ def runs(subject: TermSubject, scheme: str) -> str:
 
 
 def _motion(host: Host, scheme: str, steps: int) -> str:
-    """Compare the gradient of a rollout of a host."""
+    """Compare the gradient of a rollout of a host with differences."""
     if host.on:
         raise Skip("the model has several node sets; its motion is left to its own checks")
     at, params = host.state(), host.params()
@@ -233,19 +233,19 @@ def _motion(host: Host, scheme: str, steps: int) -> str:
         raise Skip("it has no differentiable parameters")
     found = require_matching_gradients(path, inputs, tolerance=MOTION_TOLERANCE, directions=1)
     if all(c.silent for c in found):
-        raise Failure("the motion depends on none of its parameters, nor do the gradients say so")
+        raise Failure("the motion depends on none of the term's parameters: all gradients and differences are zero")
     return f"{len([c for c in found if not c.silent])} parameters, {describe_worst(found)}"
 
 
 @check("claims", claims_on_hosts)
 def keeps(subject: TermSubject, case: str) -> str:
-    """What the term claims of its force holds on one model."""
+    """The force keeps what the term claims, on one model."""
     where, claim = case.split(": ")
     return KEEPERS[claim](subject.hosts[where])
 
 
 def _conservative(host: Host) -> str:
-    """At rest the force derives from an energy: its matrix of derivatives by the coordinates is symmetric."""
+    """Require that the force at rest derives from an energy: its Jacobian by the coordinates is symmetric."""
     at = host.state()
     if at.q.shape != at.u.shape:
         raise Skip("coordinates and velocities are not of one kind here, so no matrix can be compared")
@@ -264,7 +264,7 @@ def _conservative(host: Host) -> str:
 
 
 def _dissipative(host: Host) -> str:
-    """What velocities add to the force takes energy away, for each node."""
+    """Require that the part of the force that depends on velocities takes energy away, at each node."""
     at = host.state()
     added = host.force(at.q, at.u) - host.force(at.q, torch.zeros_like(at.u))
     power = (added * at.u).sum(dim=1).detach()
@@ -276,7 +276,7 @@ def _dissipative(host: Host) -> str:
 
 
 def _momentum(host: Host) -> str:
-    """Forces add up to nothing."""
+    """Require that forces sum to zero."""
     force = host.force(*_state(host)).detach()[:, :3]
     error = float(force.sum(dim=0).norm()) / max(float(force.abs().sum()), 1e-300)
     require(error <= 1e-12, f"the forces add up to {error:.1e} of the sum of their sizes; expected nothing")
@@ -284,7 +284,7 @@ def _momentum(host: Host) -> str:
 
 
 def _angular_momentum(host: Host) -> str:
-    """Torques about the origin add up to nothing."""
+    """Require that torques about the origin sum to zero."""
     q, u = _state(host)
     force = host.force(q, u).detach()
     if force.shape[1] != 3:

@@ -1,7 +1,8 @@
-"""Gradients against wide differences: does the adjoint say what a change of a few per cent does?
+"""Gradients against wide differences: does the adjoint predict the effect of a change of a few per cent?
 
-An adjoint may be exact and yet useless: through several impacts a force that jumps at touch, or a motion that is
-chaotic, makes the exact derivative that of a much smaller neighbourhood than any step of an optimiser.
+An exact adjoint may be useless: through impacts with a jump of force, or in chaotic motion, the exact derivative holds
+in
+a neighbourhood much smaller than any step of an optimiser.
 """
 
 from __future__ import annotations
@@ -15,17 +16,24 @@ from torch import Tensor
 
 __all__ = ["COSINE", "RATIO", "WIDTH", "WideComparison", "compare_wide"]
 
-#: Below this cosine between the adjoint and wide differences a gradient is of little use to an optimiser ...
+#: Smallest cosine between adjoint and wide differences at which a gradient still helps an optimiser.
 COSINE = 0.9
-#: ... and so it is when it is longer or shorter than they are by more than this factor.
+#: Largest factor between the lengths of adjoint and wide differences at which it does.
 RATIO = 2.0
-#: How wide differences are, as part of each value.
+#: Relative half-width of the differences.
 WIDTH = 0.02
 
 
 @dataclass(frozen=True)
 class WideComparison:
-    """What each input does to a value per relative change, by the adjoint and by differences over +-``width``."""
+    """Effect of each input on a value per relative change, by the adjoint and by wide differences.
+
+    Args:
+        names: Names of the inputs.
+        adjoint: Derivative of the value by the logarithm of each input.
+        differences: The same from central differences over +-``width``.
+        width: Relative half-width of the differences.
+    """
 
     names: tuple[str, ...]
     adjoint: tuple[float, ...]
@@ -34,19 +42,24 @@ class WideComparison:
 
     @property
     def cosine(self) -> float:
-        """Of the angle between the two: 1 when they agree in direction, NaN when one vanishes."""
+        """Cosine of the angle between adjoint and differences: 1 for the same direction, NaN if one vanishes."""
         lengths = math.hypot(*self.adjoint) * math.hypot(*self.differences)
         inner = sum(a * b for a, b in zip(self.adjoint, self.differences, strict=True))
         return inner / lengths if lengths > 0.0 else math.nan
 
     @property
     def ratio(self) -> float:
-        """Length of the adjoint over that of the differences."""
+        """Length of the adjoint divided by that of the differences."""
         length = math.hypot(*self.differences)
         return math.hypot(*self.adjoint) / length if length > 0.0 else math.nan
 
     def agrees(self, cosine: float = COSINE, ratio: float = RATIO) -> bool:
-        """Whether direction and length agree as well as stated."""
+        """Return True if direction and length agree.
+
+        Args:
+            cosine: Smallest cosine.
+            ratio: Largest factor between the lengths, either way.
+        """
         return self.cosine >= cosine and 1.0 / ratio <= self.ratio <= ratio
 
     def __str__(self) -> str:
@@ -56,8 +69,16 @@ class WideComparison:
 def compare_wide(
     function: Callable[..., Tensor], inputs: Mapping[str, Tensor], *, width: float = WIDTH
 ) -> WideComparison:
-    """The gradient of the scalar ``function(**inputs)`` beside differences in which one input after the other is
-    multiplied by 1 + width and by 1 - width."""
+    """Compare the gradient of a scalar with differences in which one input after the other is scaled by 1 +- width.
+
+    Args:
+        function: Function of the inputs that returns a scalar.
+        inputs: Tensors at which the gradient is taken.
+        width: Relative half-width of the differences.
+
+    Returns:
+        Both derivatives for each input.
+    """
     leaves = {name: value.detach().clone().requires_grad_() for name, value in inputs.items()}
     gradients = torch.autograd.grad(function(**leaves), list(leaves.values()), allow_unused=True)
     base = {name: value.detach() for name, value in inputs.items()}

@@ -21,7 +21,7 @@ from diffloom_experiments.keys import explain_faults
 from diffloom_experiments.load import Loaded, data_path
 from diffloom_experiments.make import check_value, make, make_registered
 from diffloom_experiments.models import flatten_part_tables
-from diffloom_experiments.schema import ExperimentFile, GoalTable, PlateTable, TargetTable
+from diffloom_experiments.schema import ExperimentFile, GoalTable, PlateTable, TargetTable, UnknownTable
 from diffloom_experiments.values import FramesTable, Named
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import AnyTarget, Target, Targets, synthesise, without_repeats
@@ -156,14 +156,23 @@ def apply_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tup
     kind = check_choice("guess", content.guess.name, GUESSES)
     seen = measure_sighting(scene, target)
     found = {**make("guess", kind, partial(GUESSES[kind], seen), content.guess.settings), **measure_colour(target)}
+    windows = found.get(WINDOWS)
+    count = len(windows) + 1 if isinstance(windows, list) else 1
     starts = {
-        name: table if table.start is not None or name not in found else table.model_copy(update={"start": found[name]})
+        name: table
+        if table.start is not None or name not in found
+        else table.model_copy(update={"start": _start(found[name], table, count)})
         for name, table in content.unknowns.items()
     }
-    windows = found.get(WINDOWS)
     if isinstance(windows, list) and not scene.windows:
         scene = replace(scene, windows=tuple(windows))
     return content.model_copy(update={"unknowns": starts}), scene
+
+
+def _start(guessed: Any, table: UnknownTable, windows: int) -> Any:
+    """A guessed start; of one value for each window the mean where the unknown has a single value for all of them."""
+    each = isinstance(guessed, list) and windows > 1 and len(guessed) == windows
+    return sum(guessed) / windows if each and not table.windows else guessed
 
 
 OF_VIDEOS = (

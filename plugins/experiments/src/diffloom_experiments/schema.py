@@ -100,6 +100,7 @@ class CameraTable(Table):
     distortion: tuple[Number, Number, Number, Number, Number] = Field(
         (0.0, 0.0, 0.0, 0.0, 0.0), description="of the lens: k1, k2, p1, p2, k3 of Brown and Conrady"
     )
+    lens_blur: Number = Field(0.0, ge=0.0, description="radius of the Gaussian spot that a point is seen as [px]")
     exposure: Number = Field(0.0, ge=0.0, description="how long a frame is exposed [s]: motion blur")
     subframes: int = Field(1, ge=1, description="how often a frame is drawn within its exposure")
     readout: Number = Field(0.0, description="from the first row to the last of a rolling shutter [s]")

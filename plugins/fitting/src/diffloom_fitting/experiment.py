@@ -22,6 +22,7 @@ from diffloom_fitting.optimisers import GaussNewton
 from diffloom_fitting.priors import Gaussian
 from diffloom_fitting.problem import Problem
 from diffloom_fitting.scene import Rollouts, Scene, sample_times
+from diffloom_fitting.scene.sensor import LENS_BLUR
 from diffloom_fitting.stages import LOSS, PARAMS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
@@ -183,7 +184,7 @@ class Experiment(AbstractExperiment):
 
     def _check_params(self, place: str, stage: Stage) -> None:
         """Raise where a stage changes what the model does not have, or what is sought."""
-        known(place, list(stage.params), list(self.scene.params))
+        known(place, list(stage.params), [*self.scene.params, LENS_BLUR])
         for unknown in self.unknowns:
             if unknown.name in stage.params:
                 raise InputError(f"{place}: {unknown.name!r} is sought; a stage changes what is known")

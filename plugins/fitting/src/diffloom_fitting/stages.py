@@ -109,7 +109,8 @@ class Stage:
     experiment's; loss_settings: those of its settings that change. only: unknowns that move; None for all. shared:
     unknowns whose rows take one value. together: unknowns whose rows move by the same amount, keeping their
     differences. params: known parameters of the model that are others while it lasts, such as {"friction_smoothing":
-    Schedule(0.5, 0.1)}: an easier problem first.
+    Schedule(0.5, 0.1)}: an easier problem first. {"camera.lens_blur": Schedule(20.0, 0.5, "exponential")} blurs what is
+    drawn, so that an outline feels a target far off.
     """
 
     optimiser: Optimiser

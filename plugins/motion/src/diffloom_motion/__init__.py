@@ -1,4 +1,4 @@
-"""Measured motion: fits of models to recorded poses and markers, many clips at once."""
+"""Fits of models to measured motion: recorded poses and markers of many clips at once."""
 
 from diffloom.lazy import lazy_exports
 

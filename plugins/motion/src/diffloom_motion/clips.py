@@ -1,4 +1,4 @@
-"""Measured motion: a clip is what was recorded of one body from one start."""
+"""Clips: the recorded motion of one body from one start."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Clip:
-    """The motion of one body, ``rate`` frames a second, in the world's axes.
+    """Motion of one body in the world's axes.
 
-    position: (frames, 3) [m], of the body's frame. orientation: (frames, 4) quaternions w, x, y, z of either sign, or
-    None for a marker in the middle of a body. weight: (frames,) 0 where a sample is missing. velocity [m/s] and
-    angular_velocity [rad/s]: (frames, 3) where they were measured. joint_position: (frames, joints) [rad] of the joints
-    of a tree whose first link the frame is; full turns count nothing.
+    Args:
+        name: Name of the clip.
+        rate: Frames per second.
+        position: (frames, 3), position of the body's frame [m].
+        orientation: (frames, 4), quaternions w, x, y, z of either sign; None for a marker in the middle of a body.
+        weight: (frames,), weight of each frame; 0 where a sample is missing.
+        velocity: (frames, 3) [m/s], if measured.
+        angular_velocity: (frames, 3) [rad/s], if measured.
+        joint_position: (frames, joints) [rad], up to full turns, of the joints of a tree whose first link is the frame.
     """
 
     name: str
@@ -46,7 +51,7 @@ class Clip:
         if self.weight.shape != (frames,) or bool((self.weight < 0.0).any()):
             raise InputError(f"clip {self.name!r}: expected a weight of at least 0 for each of {frames} frames")
         if not self.weight[0] > 0.0:
-            raise InputError(f"clip {self.name!r}: its first frame is missing; cut it off, a clip starts with a sample")
+            raise InputError(f"clip {self.name!r}: its first frame is missing; cut it off: clips begin with a sample")
         if self.rate <= 0.0:
             raise InputError(f"clip {self.name!r}: got a rate of {self.rate:g}; expected frames per second")
 
@@ -54,7 +59,15 @@ class Clip:
         return len(self.position)
 
     def part(self, first: int, end: int) -> Clip:
-        """The frames from ``first`` on, before ``end``."""
+        """Cut a part of the clip.
+
+        Args:
+            first: First frame.
+            end: Frame after the last.
+
+        Returns:
+            The frames from ``first`` on, before ``end``.
+        """
 
         def cut(value: Array | None) -> Array | None:
             return None if value is None else value[first:end]
@@ -66,8 +79,15 @@ class Clip:
         )  # fmt: skip
 
     def windows(self, frames: int, stride: int) -> list[Clip]:
-        """Pieces of ``frames`` that begin every ``stride`` frames, for multi-shooting: a window whose first sample is
-        missing, or that is shorter than half, is left out."""
+        """Cut the clip into windows, for multiple shooting.
+
+        Args:
+            frames: Frames of a window.
+            stride: Frames from the beginning of one window to that of the next.
+
+        Returns:
+            The windows, without those whose first sample is missing or that are shorter than half.
+        """
         if frames < 2 or stride < 1:
             raise InputError(f"windows: got frames={frames} and stride={stride}; expected at least 2 and 1")
         pieces = [(at, min(at + frames, len(self))) for at in range(0, len(self), stride)]

@@ -1,4 +1,4 @@
-"""Fits of measured motion: the experiment that `diffloom_fitting.run_fit` runs, and a function for it."""
+"""Experiments on measured motion, which `diffloom_fitting.run_fit` runs, and `fit_motion`."""
 
 from __future__ import annotations
 
@@ -44,21 +44,24 @@ from diffloom_motion.scene import JOINT_STARTS, SCALE, START, STARTS, MotionScen
 from diffloom_motion.scores import Score, score_clips
 
 MEANING = "± is one standard deviation, estimated from how much the clips disagree with each other"
-EXACT = 1e-6  # [m]: what is left over below is rounding
-MOST_SHARED = 32  # numbers whose uncertainty is computed
+EXACT = 1e-6  # residuals below are rounding [m]
+MOST_SHARED = 32  # largest number of unknowns with an uncertainty
 
 
 @dataclass(frozen=True)
 class MotionStage(Stage):
     """One part of a fit to clips: a `Stage` with frames instead of images.
 
-    A stage's own ``loss_settings`` may change the ``threshold`` of the loss [m]; ``horizon``, a part of the longest
-    clip, bounds ``frames`` too. Settings of renderers and models do not apply.
+    ``loss_settings`` may contain the ``threshold`` of the loss [m]. Settings of renderers and models do not apply.
 
     Args:
-        frames: How many frames of each clip count; None for all.
-        flight: True to let only frames before the first contact count.
-        fixed: Unknowns that stay as they are.
+        optimiser: The optimiser.
+        iterations: Largest number of iterations.
+        stop: Conditions for ending the stage earlier.
+        frames: Number of frames of each clip that count; None for all. ``horizon``, a part of the longest clip, bounds
+            it too.
+        flight: True to compare only frames before the first contact.
+        fixed: Names of unknowns that do not move.
     """
 
     optimiser: Optimiser = field(default_factory=GaussNewton)
@@ -76,27 +79,35 @@ class MotionStage(Stage):
             if getattr(self, name):
                 raise InputError(f"stage.{name}: got {getattr(self, name)}; it does not apply to measured motion")
         if set(self.loss_settings) - {"threshold"}:
-            raise InputError(f"stage.loss_settings: got {sorted(self.loss_settings)}; expected threshold alone")
+            raise InputError(f"stage.loss_settings: got {sorted(self.loss_settings)}; expected threshold only")
 
 
-#: The search for starts that follow the flight.
+#: Stage that fits each clip's start to its flight.
 SETTLING = MotionStage(GaussNewton(width=1e-3), 8, stop=Stop(change=1e-4), flight=True)
 
 
 @dataclass(frozen=True)
 class MotionExperiment(AbstractExperiment):
-    """Everything that a fit of a model to recorded clips needs; fields are those of `AbstractExperiment`, and these.
+    """A fit of a model to recorded clips.
 
     Args:
         scene: Clips of the fit under one model.
-        unknowns: What all clips share: parameters of the model, or ``scale``, the recorded length per metre.
+        unknowns: Unknowns that all clips share: parameters of the model, or ``scale``, the recorded length per metre.
             ``mass[1]`` or ``mass[forearm]`` is one row of a parameter, by number or by the name of the link.
-        loss: Of a frame's error.
-        holdout: Clips kept aside under the same model, which are scored from their own starts.
+        stages: Stages of the fit, one after another.
+        loss: Loss of a frame's error.
+        holdout: Further clips under the same model, scored from their own starts.
+        starts: Starts after the first, as values by name.
+        probe: Iterations of each start before the best one continues; 0 runs all starts to their end.
+        enough: Loss below which no further start is tried.
+        seed: Seed of all random numbers.
+        title: Heading of the report.
         known: Further values by name.
-        true_values: Truth by name, where a recording was made up.
-        documented: Values from elsewhere, to stand beside what is found.
-        width: Size of the body [m] that position errors are told in % of.
+        true_values: True values by name, for synthesised recordings.
+        documented: Values from other sources, shown beside the estimates.
+        width: Size of the body [m] to which position errors are relative.
+        differences: Not used for measured motion.
+        stopwatch: Time by part of the work.
     """
 
     scene: MotionScene
@@ -125,11 +136,18 @@ class MotionExperiment(AbstractExperiment):
 
     @cached_property
     def shared(self) -> tuple[Slot, ...]:
-        """The places of the unknowns that all clips share."""
+        """Slots of the unknowns that all clips share."""
         return tuple(_slot(unknown, self.scene) for unknown in self.unknowns)
 
     def shared_values(self, given: Mapping[str, Any] | None = None) -> dict[str, Tensor]:
-        """Parameters, by name, that all clips share: where the unknowns start, or at numbers that are ``given``."""
+        """Return the parameters that all clips share.
+
+        Args:
+            given: Values by name that replace the starts of the unknowns.
+
+        Returns:
+            Parameters by name.
+        """
         shared = UnknownLayout(self.shared, torch.float64)
         numbers = {slot.name: slot.start for slot in self.shared}
         numbers |= {name: torch.as_tensor(value, dtype=torch.float64) for name, value in (given or {}).items()}
@@ -154,7 +172,7 @@ class MotionExperiment(AbstractExperiment):
 
     def describe(self) -> str:
         aside = 0 if self.holdout is None else len(self.holdout.clips)
-        return f"{len(self.scene.clips)} clips, {aside} kept aside"
+        return f"{len(self.scene.clips)} clips, {aside} in the holdout"
 
     @property
     def uses_adjoint(self) -> bool:
@@ -179,13 +197,13 @@ class MotionExperiment(AbstractExperiment):
         )  # fmt: skip
 
     def _moving(self, stage: Stage) -> list[str]:
-        """Names of the shared unknowns that a stage moves."""
+        """Return the names of the shared unknowns that a stage moves."""
         names = [unknown.name for unknown in self.unknowns]
         fixed = stage.fixed if isinstance(stage, MotionStage) else ()
         for place, given in (("fixed", fixed), ("only", stage.only or ())):
             for name in given:
                 if name not in names:
-                    told = f"nothing called {name!r} is sought{suggest_name(name, names)}"
+                    told = f"there is no unknown {name!r}{suggest_name(name, names)}"
                     raise InputError(f"stages.{place}: {told} Expected some of {', '.join(names)}")
         return [name for name in names if name not in fixed and (stage.only is None or name in stage.only)]
 
@@ -210,7 +228,7 @@ class MotionExperiment(AbstractExperiment):
         return found, Verdict(*parts, found.undetermined)
 
     def _uncertainty(self, z: Tensor) -> Uncertainty | str:
-        """Return the uncertainty of each unknown in the last stage that moved it; clips' own starts follow along."""
+        """Return the uncertainty of each unknown in the last stage that moved it; the clips' own starts move along."""
         left, found = [unknown.name for unknown in self.unknowns], list[Uncertainty]()
         for stage in reversed(self.stages):
             moving = [name for name in self._moving(stage) if name in left]
@@ -223,7 +241,7 @@ class MotionExperiment(AbstractExperiment):
             linear = objective.linearise(short, getattr(stage.optimiser, "width", None))
             layout = UnknownLayout(tuple(slot for slot in self.shared if slot.name in moving), torch.float64)
             if layout.size > MOST_SHARED:
-                return f"not computed for {layout.size} unknowns (at most {MOST_SHARED})"
+                return f"not computed for {layout.size} unknowns (at most {MOST_SHARED}); seek fewer"
             bend, pulls = linear.curvature.reduce(linear.shared, linear.own)
             noise = math.sqrt(objective.value(short).value)
             told = clustered_uncertainty(layout, short[: layout.size], bend, pulls, noise, "the clips", MEANING)
@@ -240,7 +258,7 @@ class MotionExperiment(AbstractExperiment):
         )  # fmt: skip
 
     def _visible(self) -> VerdictPart:
-        """By how many samples were measured."""
+        """Judge the share of measured samples."""
         seen = torch.cat([torch.as_tensor(clip.weight) > 0.0 for clip in self.scene.clips])
         share = float(seen.double().mean())
         told = f"{100.0 * share:.3g} % of {len(seen)} frames were measured"
@@ -249,7 +267,9 @@ class MotionExperiment(AbstractExperiment):
         return VerdictPart("amber", f"hardly: {told}, less than half; choose clips with fewer gaps (clips.fit)")
 
     def _explained(self, z: Tensor) -> VerdictPart:
-        """By the share of the motion that is followed, and by errors after the first contact beside those before."""
+        """Judge the share of the motion that is reproduced, and errors after the first contact relative to those
+        before.
+        """
         last, left, moved, parts = self.last_objective(), 0.0, 0.0, [list[Tensor](), list[Tensor]()]
         values = {**self.known, **self.layout.decode(z)}
         with torch.no_grad():
@@ -287,7 +307,7 @@ class MotionExperiment(AbstractExperiment):
             return {"scores": scores}
         losses = []
         for part, values in (("holdout", found), ("before", began)):
-            # Clips kept aside start where nothing but the frames before their first contact says.
+            # Holdout clips start from the frames before their first contact alone.
             values = {**self.known, **{name: values[name] for name in names}}
             values |= settle_starts(self.holdout, values)
             scores[part] = score_clips(self.holdout, values)
@@ -295,8 +315,8 @@ class MotionExperiment(AbstractExperiment):
         return {"scores": scores, "holdout_loss": losses[0], "holdout_start_loss": losses[1]}
 
     def lines(self, result: Result) -> list[str]:
-        parts = {"fit": "clips of the fit", "holdout": "clips kept aside",
-                 "before": "clips kept aside, with the values at the start"}  # fmt: skip
+        parts = {"fit": "clips of the fit", "holdout": "holdout clips",
+                 "before": "holdout clips with the values at the start"}  # fmt: skip
         told = [f"{parts[part]}: {Score(each).words(self.width)}" for part, each in result.scores.items()]
         return told + [f"documented: {name} {value}" for name, value in self.documented.items()]
 
@@ -306,34 +326,48 @@ def fit_motion(
     loss: str = "squares", threshold: float = 1.0, holdout: MotionScene | None = None, seed: int = 0,
     observer: Callable[[FitState, Record], None] | None = None,
 ) -> Result:  # fmt: skip
-    """Find the unknowns that clips share, and each clip's own where the scene's rules free them.
+    """Fit the unknowns that clips share, and each clip's own start if the scene's rules free it.
+
+    Example:
+        found = fit_motion(scene, [Unknown("friction", 0.3)])
+        print(found, found.scores["fit"].mean_position)
 
     Args:
         scene: Clips of the fit.
-        unknowns: What they share, such as ``Unknown("friction", 0.3)``.
-        stages: Parts of the fit, one after another.
-        loss: "squares", or "huber" or "cauchy", which let frames count less whose error is beyond ``threshold`` [m].
-        threshold: See ``loss``.
-        holdout: Clips kept aside, which are scored from their own starts.
-        seed: For optimisers that draw numbers.
+        unknowns: Unknowns that the clips share, such as ``Unknown("friction", 0.3)``.
+        stages: Stages of the fit, one after another.
+        loss: "squares", or "huber" or "cauchy", which give less weight to errors beyond ``threshold``.
+        threshold: Error [m] beyond which huber and cauchy give less weight.
+        holdout: Further clips, scored from their own starts.
+        seed: Seed of optimisers that draw numbers.
         observer: Called after each iteration with the state that would resume it, and its record.
 
     Returns:
-        The result; its ``scores`` are those of the clips of the "fit", and with clips kept aside those of the
-        "holdout", and of these with the values that the unknowns started from ("before").
+        The result; its ``scores`` are those of the clips of the "fit" and, with holdout clips, of the "holdout", and of
+        the holdout with the values that the unknowns started from ("before").
+
+    Raises:
+        InputError: There are no unknowns, or an unknown is not a parameter of the model.
     """
     if not unknowns:
-        raise InputError("unknowns: nothing is unknown; name at least one, such as friction")
+        raise InputError("unknowns: got none; expected at least one, such as friction")
     experiment = MotionExperiment(scene, tuple(unknowns), tuple(stages), FrameLoss(loss, threshold), holdout, seed=seed)
     return run_fit(experiment, observer=observer)
 
 
 def settle_starts(scene: MotionScene, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Corrections of each clip's start that follow its flight best, unknowns at ``values``, by name; none unless the
-    rule of the starts is "fitted"."""
+    """Find the corrections of each clip's start that follow its flight best.
+
+    Args:
+        scene: The clips.
+        values: Values of the unknowns by name.
+
+    Returns:
+        Corrections by name; empty unless the rule of the starts is "fitted".
+    """
     if scene.rules.start != "fitted" or scene.rules.own is None or not scene.own:
         return {}
-    # Hands let go in the first frames of some clips: what does not fit counts less.
+    # A robust loss, because hands touch the body in the first frames of some clips.
     loss = FrameLoss("huber", 2.0 * scene.rules.own.noise)
     experiment = MotionExperiment(scene, (), (SETTLING,), loss, known=dict(values))
     state = begin(experiment)
@@ -343,25 +377,25 @@ def settle_starts(scene: MotionScene, values: Mapping[str, Tensor]) -> dict[str,
 
 
 def mean_loss(scene: MotionScene, loss: FrameLoss, values: Mapping[str, Tensor]) -> float:
-    """The mean loss over whole clips [m^2]."""
+    """Return the mean loss over whole clips [m^2]."""
     with torch.no_grad():
         parts = [float(loss.weigh(scene.residuals(group, values))[0].sum()) for group in scene.groups]
     return sum(parts) / len(scene.clips)
 
 
 def _slot(unknown: Unknown, scene: MotionScene) -> Slot:
-    """The place of an unknown that clips share."""
+    """Return the slot of an unknown that clips share."""
     base = unknown.name.partition("[")[0]
     specs = {spec.name: spec for spec in scene.model.specs if spec.differentiable}  # type: ignore[attr-defined]
     if base != SCALE and base not in specs:
         allowed = [*specs, SCALE]
-        raise InputError(f"no unknown can be called {unknown.name!r}{suggest_name(base, allowed)} There are: "
-                         f"{', '.join(allowed)}")  # fmt: skip
+        raise InputError(f"unknown {unknown.name!r}: the model has no such parameter{suggest_name(base, allowed)} "
+                         f"Expected one of {', '.join(allowed)}")  # fmt: skip
     spec = specs.get(base)
     unit, bounds = ("", (0.0, None)) if spec is None else (spec.unit, spec.bounds)
     given = scene.rules.params.get(unknown.name) if unknown.start is None else unknown.start
     if given is None:
-        raise InputError(f"unknown {unknown.name!r}: it has no value in the scene; give it a start")
+        raise InputError(f"unknown {unknown.name!r}: it has no value in [params]; give it a start")
     if not isinstance(given, Tensor):
         given = torch.tensor(quantity(given, unit, f"unknown {unknown.name!r}"), dtype=torch.float64)
     start = given.detach().to(torch.float64)

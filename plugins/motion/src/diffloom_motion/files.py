@@ -1,4 +1,4 @@
-"""From an experiment file with a [recording] to a fit."""
+"""Experiments from files with a [recording]."""
 
 from __future__ import annotations
 
@@ -31,7 +31,14 @@ from diffloom_motion.schema import ClipsTable, MotionFile, MotionStageTable
 
 @dataclass(frozen=True)
 class LoadedMotion:
-    """A checked file. raw: its data with all changes and draws put in. folder: what relative paths start from."""
+    """A checked file.
+
+    Args:
+        content: The checked tables.
+        raw: Data of the file with all changes and draws put in.
+        folder: Folder that relative paths start from.
+        name: Name of the file.
+    """
 
     content: MotionFile
     raw: dict[str, Any]
@@ -51,6 +58,12 @@ def load_motion(
         quick: True to put in the file's [variants.quick].
         variants: Names of further [variants.*] tables to put in.
         changes: Changes as values, by dotted place.
+
+    Returns:
+        The experiment.
+
+    Raises:
+        InputError: The file or its recording cannot be used.
     """
     place = Path(path)
     raw = read_toml(place)
@@ -89,14 +102,22 @@ def build_loaded(loaded: LoadedMotion) -> MotionExperiment:
 
 
 def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
-    """The experiment of checked data."""
+    """Build an experiment from checked tables.
+
+    Args:
+        content: The tables.
+        folder: Folder that relative paths start from.
+
+    Returns:
+        The experiment.
+    """
     name = content.model.name
     model = make("model", name, get_model(name), resolve_paths(content.model.settings, folder))
     params = {key: check_value(model, key, value, f"params.{key}") for key, value in content.params.items()}
     start, loss = content.start, content.loss
     unsought = [name for name in content.truth if name not in content.unknowns]
     if unsought:
-        raise InputError(f"truth.{unsought[0]}: this is not sought; expected some of {', '.join(content.unknowns)}")
+        raise InputError(f"truth.{unsought[0]}: this is not an unknown; expected some of {', '.join(content.unknowns)}")
     recording = Recording(**content.recording.model_dump())
     own = OwnStart(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
     rules = StartRules(
@@ -110,11 +131,11 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
         content.clips.grounded,
     )
     if start.rule == "fitted" and own is None:
-        raise InputError("start: the rule 'fitted' seeks what start.free names; name its parts with their deviations")
+        raise InputError("start: the rule 'fitted' needs start.free; name parts of the start with their deviations")
     fit, holdout = split_clips(recording.read(folder), content.clips)
     scene = MotionScene(model, fit, rules)
     if content.clips.windows is not None:
-        # The ground is that of the whole clip: windows are cut from what has been moved onto it.
+        # Windows are cut after whole clips were moved onto the ground.
         frames, stride = content.clips.windows
         cut = [window for clip in scene.clips for window in clip.windows(frames, stride)]
         scene = MotionScene(model, cut, replace(rules, grounded=False))
@@ -125,7 +146,7 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
         probe=content.starts.probe, enough=content.starts.enough, seed=content.seed, title=content.title,
         true_values=content.truth, documented=content.documented, width=content.width,
     )  # fmt: skip
-    # A start that cannot be searched from is told before anything is written.
+    # Raise for a start outside of its bounds before anything is written.
     UnknownLayout(made.shared, torch.float64).start()
     return replace(made, starts=_further_starts(made, content))
 
@@ -148,7 +169,7 @@ def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule
 
 
 def _further_starts(made: MotionExperiment, content: MotionFile) -> tuple[dict[str, Tensor], ...]:
-    """Starts after the first, scattered around it."""
+    """Return the starts after the first, scattered around it."""
     starts = []
     for number in range(1, content.starts.count):
         values = {}
@@ -163,7 +184,7 @@ def _further_starts(made: MotionExperiment, content: MotionFile) -> tuple[dict[s
 
 
 def split_clips(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], list[Clip]]:
-    """The clips of the fit, and those kept aside."""
+    """Split clips into those of the fit and the holdout."""
     named = select_clips(clips, table.fit, "clips.fit")
     fit = named[: max(1, int(table.share * len(clips)))]
     if table.holdout is None:
@@ -173,14 +194,14 @@ def split_clips(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], l
         holdout = [clip for clip in clips if clip.name not in used]
         if not holdout:
             raise InputError(
-                f"clips.holdout: {len(fit)} of {len(clips)} clips are fitted, so none is left to judge by; lower "
+                f"clips.holdout: {len(fit)} of {len(clips)} clips are fitted, so none is left for the holdout; lower "
                 "clips.share, name fewer in clips.fit, or take a recording with more clips"
             )
     else:
         holdout = select_clips(clips, table.holdout, "clips.holdout")
     twice = used & {clip.name for clip in holdout}
     if twice:
-        raise InputError(f"clips: {len(twice)} clips are fitted and kept aside, such as {sorted(twice)[0]}; part them")
+        raise InputError(f"clips: {len(twice)} clips are both in fit and in holdout, such as {sorted(twice)[0]}")
     if table.holdout_limit is not None and len(holdout) > table.holdout_limit:
         evenly = np.linspace(0, len(holdout) - 1, table.holdout_limit).round().astype(int)
         holdout = [holdout[i] for i in evenly]
@@ -188,7 +209,7 @@ def split_clips(clips: Sequence[Clip], table: ClipsTable) -> tuple[list[Clip], l
 
 
 def select_clips(clips: Sequence[Clip], which: str, place: str) -> list[Clip]:
-    """The clips that first:end or first:end:step names."""
+    """Select clips by a text first:end or first:end:step."""
     try:
         parts = [int(part) if part.strip() else None for part in which.split(":")]
         found = list(clips[slice(*parts)]) if len(parts) in (2, 3) else None

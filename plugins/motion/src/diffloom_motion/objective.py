@@ -1,8 +1,8 @@
-"""Measured motion as a problem for searches: the mean loss of many clips, and its normal equations.
+"""Measured motion as a problem for optimisers: the mean loss of many clips, and its normal equations.
 
-A clip knows the shared unknowns and its own alone, so that its own unknowns are changed in all clips at once: two
-simulations of all clips for each shared unknown and for each number of a clip's own make the Jacobian, side by side as
-scenes of one batch. Its normal equations have the shape of an arrow (`diffloom_fitting.Arrow`).
+A clip depends only on the shared unknowns and on its own, so the own unknowns of all clips change at once: two
+simulations of all clips, as scenes of one batch, for each shared unknown and for each number of a clip's own give the
+Jacobian. Its normal equations have the shape of an arrow (`diffloom_fitting.Arrow`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,20 @@ from diffloom_fitting.problem import Question
 from diffloom_fitting.unknowns import Tie, UnknownLayout
 from diffloom_motion.scene import START, ClipGroup, MotionScene
 
-#: Places that are simulated at once.
+#: Number of points that are simulated at once.
 MOST_PLACES = 32
-#: Width of the differences of a Jacobian, in natural changes of the searched space.
+#: Step of the central differences of a Jacobian, in natural changes of the searched space.
 WIDTH = 1e-5
 
 
 @dataclass(frozen=True)
 class FrameLoss:
-    """The loss of a frame's error: "squares", or "huber" or "cauchy", which let errors beyond a threshold [m] count
-    less."""
+    """Loss of a frame's error (Huber 1964 for "huber").
+
+    Args:
+        name: "squares", or "huber" or "cauchy", which give less weight to large errors.
+        threshold: Error [m] from which on they do.
+    """
 
     name: str = "squares"
     threshold: float = 1.0
@@ -41,16 +45,22 @@ class FrameLoss:
                              "cauchy and a positive length")  # fmt: skip
 
     def weigh(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(loss of each clip, slopes and secants (n, frames, 1)) of rows (n, frames, numbers).
+        """Return the loss of each clip and the weights of its frames.
 
-        Slopes are roots of the loss's slope by a frame's squared error: with rows weighed so, the sum of squares has
-        the loss's gradient. Secants are roots of the loss over the squared error: so weighed, it has the loss's value.
+        Rows times slopes have squares whose sum has the loss's gradient; rows times secants have squares whose sum is
+        the loss.
+
+        Args:
+            rows: (n, frames, numbers), residuals of n clips.
+
+        Returns:
+            The loss of each clip (n,), slopes (n, frames, 1) and secants (n, frames, 1).
         """
         squared = rows.square().sum(dim=2)
         if self.name == "squares":
             one = torch.ones_like(squared)[..., None]
             return squared.sum(dim=1), one, one
-        # Rows are shares of a mean: a frame's own error is its row times the root of the number of frames.
+        # A frame's error is its row times the root of the number of frames, because rows are weighted for a mean.
         count = float((squared > 0.0).sum(dim=1).clamp(min=1).double().mean())
         ratio = squared * count / self.threshold**2
         if self.name == "huber":
@@ -64,8 +74,14 @@ class FrameLoss:
 
 @dataclass(frozen=True)
 class LinearisedClips:
-    """Normal equations of the mean loss: half its gradient (n,), its curvature, and half the gradients of each clip's
-    part by the shared unknowns (clips, m) and by its own (clips, k)."""
+    """Normal equations of the mean loss.
+
+    Args:
+        half: (n,), half its gradient.
+        curvature: Its Gauss-Newton curvature.
+        shared: (clips, m), half the gradient of each clip's part by the shared unknowns.
+        own: (clips, k), half the gradient of each clip's part by its own unknowns.
+    """
 
     half: Tensor
     curvature: Arrow
@@ -75,17 +91,18 @@ class LinearisedClips:
 
 @dataclass(frozen=True, eq=False)
 class MotionObjective(Problem):
-    """The mean loss over clips [m^2] as a function of the unknowns' vector.
+    """Mean loss over clips [m^2] as a function of the vector of unknowns.
 
     Args:
         scene: The clips.
-        layout: How the unknowns lie in the vector: shared ones first, then the clips' own.
-        loss: Of a frame's error.
-        frames: How many frames of each clip count; None for all.
-        flight: True where only frames before the first contact count.
+        layout: Positions of the unknowns in the vector: shared ones first, then the clips' own.
+        loss: Loss of a frame's error.
+        frames: Number of frames of each clip that count; None for all.
+        flight: True to compare only frames before the first contact.
         known: Further values by name.
-        tie: Makes the full vector of a shorter one, when only part of the unknowns move.
-        enough: A loss at which no step follows.
+        tie: Map from a shorter vector, if only some unknowns move.
+        enough: Loss at which the search ends.
+        stopwatch: Time by part of the work.
     """
 
     scene: MotionScene
@@ -139,7 +156,9 @@ class MotionObjective(Problem):
             return self._try(point)
         if want == "gradient":
             return self._differentiate(point)
-        raise InputError("measured motion has too many residuals for a gradient of each; leave 'each' out")
+        raise InputError(
+            "measured motion has too many residuals for a gradient of each; leave out the optimiser's key each"
+        )
 
     def _full(self, z: Tensor) -> Tensor:
         return z if self.tie is None else self.tie.expand(z)
@@ -149,30 +168,30 @@ class MotionObjective(Problem):
         return self.scene.residuals(group, values, self.frames, self.flight)
 
     def _rows_at(self, group: ClipGroup, places: Tensor) -> Tensor:
-        """(places, n, frames, numbers): a group's rows at full vectors (places, size), simulated together."""
+        """Return a group's rows (places, n, frames, numbers) at full vectors (places, size), simulated as one batch."""
         with torch.no_grad(), self.stopwatch.timing("simulate"):
             if len(places) == 1:
                 return self._rows(group, places[0])[None]
             try:
                 return torch.vmap(lambda full: self._rows(group, full), chunk_size=MOST_PLACES)(places)
-            except (BatchError, SimulationError):  # one by one it runs, or it is known what went wrong
+            except (BatchError, SimulationError):  # run one by one, for single results or a single error
                 return torch.stack([self._rows(group, full) for full in places])
 
     def _values(self, places: Sequence[Tensor]) -> list[Evaluation]:
-        """Losses at full vectors."""
+        """Return the losses at full vectors."""
         try:
             total = [0.0] * len(places)
             for group in self.scene.groups:
                 for i, rows in enumerate(self._rows_at(group, torch.stack(list(places)))):
                     total[i] += float(self.loss.weigh(rows)[0].sum())
-        except (InputError, SimulationError) as error:  # such as inertias of no body
+        except (InputError, SimulationError) as error:  # for example, impossible inertias
             if len(places) == 1:
                 return [Evaluation(math.inf, None, str(error))]
             return [self._values([place])[0] for place in places]
         return [_evaluation(each / len(self.scene.clips)) for each in total]
 
     def _try(self, z: Tensor) -> Evaluation:
-        """The loss at ``z``, ready to be differentiated."""
+        """Evaluate the loss at ``z``, ready to be differentiated."""
         point = z.detach().clone().requires_grad_(True)
         try:
             full = self._full(point)
@@ -192,7 +211,7 @@ class MotionObjective(Problem):
         return replace(seen, gradient=gradient) if finite else Evaluation(math.inf, None, "the gradient is not finite")
 
     def _residuals(self, z: Tensor) -> Tensor:
-        """(numbers,): the differences whose mean square is the loss."""
+        """Return the residuals (numbers,), whose mean square is the loss."""
         parts = []
         for group in self.scene.groups:
             (rows,) = self._rows_at(group, self._full(z)[None])
@@ -201,7 +220,14 @@ class MotionObjective(Problem):
         return found * math.sqrt(found.numel() / len(self.scene.clips))
 
     def own_index(self, z: Tensor) -> Tensor:
-        """(clips, k): where each clip's own unknowns lie in ``z``, behind those that are shared."""
+        """Return the positions of each clip's own unknowns in a vector.
+
+        Args:
+            z: The vector.
+
+        Returns:
+            (clips, k), indices behind those of the shared unknowns.
+        """
         clips = len(self.scene.clips)
         widths = [slot.shape[1] for slot in self.layout.slots if slot.name.startswith(START)]
         first, parts = z.numel() - clips * sum(widths), [torch.zeros(clips, 0, dtype=torch.long)]
@@ -211,11 +237,15 @@ class MotionObjective(Problem):
         return torch.cat(parts, dim=1)
 
     def linearise(self, z: Tensor, width: float | None = None) -> LinearisedClips:
-        """Normal equations at ``z`` by central differences.
+        """Compute the normal equations at ``z`` by central differences.
 
         Args:
-            z: (n,) the vector.
-            width: Of the differences, in natural changes: over many impacts narrow ones see what is chaotic in them.
+            z: (n,), the vector.
+            width: Step of the differences, in natural changes. Over many impacts, small steps resolve the chaos in the
+                motion.
+
+        Returns:
+            The normal equations.
         """
         h, index = width or WIDTH, self.own_index(z)
         clips, k = index.shape

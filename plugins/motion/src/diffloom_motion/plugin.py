@@ -1,4 +1,4 @@
-"""Registrations of diffloom-motion. Import paths only: nothing heavy is imported before it is used."""
+"""Registrations of diffloom-motion, by import path, so that nothing heavy is imported before it is used."""
 
 from diffloom.plugins import Register, hookimpl
 

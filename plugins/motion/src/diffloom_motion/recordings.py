@@ -16,7 +16,7 @@ from diffloom_geometry.rotations import multiply_quaternions, rotate_vectors
 from diffloom_motion.clips import Array, Clip
 from diffloom_video.limits import MOST_BYTES, convert_errors, read_arrays
 
-#: What a column may be, and how many numbers it has.
+#: Kinds of columns, with their number of numbers.
 KINDS = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3, "weight": 1}
 #: One column or more: the coordinates of a tree's joints, in the order of its links.
 JOINTS = "joint_position"
@@ -25,13 +25,18 @@ DATA = "DIFFLOOM_REAL_DATA"
 
 @dataclass(frozen=True)
 class Recording:
-    """How a file is read.
+    """Description of a file of recorded motion. Missing samples are NaN, or empty in a CSV.
 
-    columns: by kind, the numbers (NPZ, from 0) or names (CSV) of its columns; ``position`` must be there. rate: frames
-    per second. unit: metres per recorded unit of length. axes: of the angular velocity, "world" or "body". rows and
-    lengths: names of the arrays in an NPZ, ``lengths`` of the clips that follow each other in ``rows``. clip: the
-    column of a CSV that says to which clip a line belongs. level: the direction in the recording that is truly
-    upright, where its z axis is not: everything is turned so that it is z. Missing samples are NaN, or empty in a CSV.
+    Args:
+        file: NPZ or CSV file.
+        rate: Frames per second.
+        columns: By kind, the numbers (NPZ, from 0) or names (CSV) of its columns; "position" is required.
+        unit: Metres per recorded unit of length.
+        axes: Axes of the angular velocity, "world" or "body".
+        rows: Name of the array of rows in an NPZ.
+        lengths: Name of the array of clip lengths in an NPZ, whose clips follow each other in ``rows``.
+        clip: Column of a CSV with the name of the clip.
+        level: Upright direction in the recording's axes, if it is not z; clips are turned so that it becomes z.
     """
 
     file: str
@@ -48,9 +53,11 @@ class Recording:
         for kind, columns in self.columns.items():
             if len(columns) != KINDS.get(kind) and (kind != JOINTS or not columns):
                 known = ", ".join((*(f"{name} ({count})" for name, count in KINDS.items()), f"{JOINTS} (one or more)"))
-                raise InputError(f"columns.{kind}: got {list(columns)}; expected so many columns each: {known}")
+                raise InputError(
+                    f"columns.{kind}: got {list(columns)}; expected a kind with its number of columns: {known}"
+                )
         if "position" not in self.columns:
-            raise InputError("columns: there is no position; name its three columns")
+            raise InputError("columns: got no position; name its three columns")
         if self.axes not in ("world", "body"):
             raise InputError(f"axes: got {self.axes!r}; expected 'world' or 'body' for the angular velocity")
         if self.level is not None and (len(self.level) != 3 or not float(self.level[2]) > 0.0):
@@ -59,7 +66,17 @@ class Recording:
             raise InputError(f"got rate={self.rate:g} and unit={self.unit:g}; expected positive numbers")
 
     def read(self, folder: Path | None = None) -> list[Clip]:
-        """Every clip of the file, which lies in ``folder``, or where the environment's DIFFLOOM_REAL_DATA says."""
+        """Read all clips of the file.
+
+        Args:
+            folder: Folder of the file; the one that the environment variable DIFFLOOM_REAL_DATA names is tried too.
+
+        Returns:
+            The clips.
+
+        Raises:
+            InputError: The file is missing, too large or lacks a column.
+        """
         path = find_data(self.file, folder)
         with convert_errors(path.name, "an NPZ file or a table in CSV with one line a frame"):
             if path.stat().st_size > MOST_BYTES:
@@ -77,7 +94,7 @@ class Recording:
             turn = turn / np.linalg.norm(turn, axis=1, keepdims=True)
         if spin is not None and self.axes == "body":
             if turn is None:
-                raise InputError("columns: an angular velocity in body axes needs the orientation beside it")
+                raise InputError('columns: got angular_velocity with axes = "body"; it needs orientation too')
             spin = rotate_vectors(torch.tensor(turn), torch.tensor(spin)).numpy()
         return Clip(
             name, self.rate, self.unit * filled["position"], turn, np.where(present, np.nan_to_num(weight), 0.0),
@@ -90,12 +107,12 @@ class Recording:
         lengths = [len(rows)] if self.lengths is None else [int(n) for n in data[self.lengths]]
         if rows.ndim != 2 or any(n < 1 for n in lengths) or sum(lengths) != len(rows):
             raise InputError(
-                f"{path.name}: rows has shape {rows.shape}, lengths add up to {sum(lengths)}; expected one row a "
-                "frame and clips of at least one"
+                f"{path.name}: rows has shape {rows.shape} and lengths add up to {sum(lengths)}; expected one row per "
+                "frame and at least one frame per clip"
             )
         places = {kind: [int(c) for c in columns] for kind, columns in self.columns.items()}
         if max(max(c) for c in places.values()) >= rows.shape[1]:
-            raise InputError(f"{path.name}: columns up to {rows.shape[1] - 1} are there; asked for {places}")
+            raise InputError(f"{path.name}: got columns {places}; the file has 0 to {rows.shape[1] - 1}")
         ends = np.cumsum(lengths)
         pieces = [rows[end - n : end] for end, n in zip(ends, lengths, strict=True)]
         return [(str(i), {kind: piece[:, c] for kind, c in places.items()}) for i, piece in enumerate(pieces)]
@@ -121,7 +138,7 @@ class Recording:
 
 
 def turn_upright(clip: Clip, up: Sequence[float]) -> Clip:
-    """The clip turned, the short way, so that the direction ``up`` is z."""
+    """Turn a clip by the smallest angle so that the direction ``up`` becomes z."""
     x, y, z = np.asarray(up, dtype=np.float64) / np.linalg.norm(up)
     turn = torch.tensor([1.0 + z, y, -x, 0.0], dtype=torch.float64)
     turn = turn / turn.norm()
@@ -138,7 +155,7 @@ def turn_upright(clip: Clip, up: Sequence[float]) -> Clip:
 
 
 def find_data(file: str, folder: Path | None) -> Path:
-    """Where ``file`` is; an InputError that says what to do where it is not."""
+    """Find a file in its folder or in that of the environment; InputError if it is missing."""
     places = [Path(file), *([] if folder is None else [folder / file])]
     if os.environ.get(DATA):
         places.append(Path(os.environ[DATA]) / file)
@@ -146,8 +163,8 @@ def find_data(file: str, folder: Path | None) -> Path:
         if place.is_file():
             return place
     raise InputError(
-        f"there is no {file!r}, which is not part of the project: set {DATA} to the folder that holds it, or give "
-        "another with --set recording.file=PATH"
+        f"recording.file: there is no {file!r}, and recordings are not part of diffloom: set {DATA} in the environment "
+        "to the folder that holds it, or give another file with --set recording.file=PATH"
     )
 
 

@@ -1,4 +1,4 @@
-"""Clips under one model: many of them simulated side by side, against what was recorded."""
+"""Clips under one model: their simulation, many at once, and errors against the recording."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from diffloom_geometry.rotations import multiply_quaternions, quaternions_from_v
 from diffloom_motion.clips import Array, Clip
 from diffloom_motion.starts import LEAST_FLIGHT, Starts, count_flight_frames, find_starts
 
-#: Recorded length per metre: an unknown of the recording, not of the model.
+#: Name of the recorded length per metre, an unknown of the recording.
 SCALE = "scale"
 #: Prefix of the unknowns that are corrections of each clip's start.
 START = "start."
-#: Parts of a start that may be free, with their units: three numbers each, and one for each joint.
+#: Parts of a start that may be free, with their units: three numbers each, or one per joint.
 STARTS = {"position": "m", "orientation": "rad", "velocity": "m/s", "angular_velocity": "rad/s"}
 JOINT_STARTS = {"joint_position": "rad", "joint_velocity": "rad/s"}
-#: Frames at the end of a clip by which the ground is found.
+#: Frames at the end of a clip from which the ground is found.
 ENDING = 5
-#: Clips of one rollout are at most so many times as long as its shortest.
+#: Largest ratio of the lengths of two clips in one rollout.
 UNEVEN = 1.5
 
 
 class CopiedBodies(Protocol):
-    """A model of one body of which many copies run side by side, and that tells where the frame of each is.
+    """Model of one body that can simulate many copies in one rollout and return the frame of each.
 
-    Models of trees also bring copied_values, start_values, joint_coordinates and heights, as the model "articulated".
+    Models of trees also have copied_values, start_values, joint_coordinates and heights, as the model "articulated".
     """
 
     def copies(self, count: int) -> CopiedBodies: ...
@@ -45,10 +45,12 @@ class CopiedBodies(Protocol):
 
 @dataclass(frozen=True)
 class OwnStart:
-    """Corrections of each clip's start that are sought, with what is expected of them.
+    """Corrections of each clip's start that are sought, with their prior.
 
-    deviations: by part of the start, the standard deviation [m, rad, m/s, rad/s] of its error. noise: that [m]
-    of a frame's error that they are weighed against. joints: of the model.
+    Args:
+        deviations: Standard deviation of the error of each part of the start [m, rad, m/s, rad/s].
+        noise: Standard deviation of a frame's error [m] that they are weighed against.
+        joints: Number of joints of the model.
     """
 
     deviations: Mapping[str, float]
@@ -62,19 +64,33 @@ class OwnStart:
                                  f"{', '.join(STARTS | JOINT_STARTS)}")  # fmt: skip
 
     def width(self, name: str) -> int:
-        """Numbers that a part of the start has in a clip."""
+        """Return the number of numbers that a part of the start has in a clip.
+
+        Args:
+            name: Name of the part, such as "velocity".
+
+        Returns:
+            3, or the number of joints.
+        """
         return self.joints if name in JOINT_STARTS else 3
 
 
 @dataclass(frozen=True)
 class StartRules:
-    """How clips are simulated and compared.
+    """Rules of simulating and comparing clips.
 
-    params: known values of the model's parameters. substeps: steps of physics a frame. rotation_length: what a radian
-    counts [m], joint_length: one of a joint (None: as much). start: rule and tolerance as in starts_of; with the rule
-    "fitted" tolerance [m] is the height over the ground under which a tree no longer flies. own: corrections of the
-    starts that are sought. grounded: whether clips of trees are moved along the ground's normal so that their lowest
-    points end on the ground, for recordings whose ground is not at one height.
+    Args:
+        params: Known values of the model's parameters.
+        substeps: Physics steps per frame.
+        rotation_length: Position error [m] that weighs as much as a rotation error of one radian.
+        start: "flight", "sample" or "fitted": a fit of the flight before the first contact, the first sample, or a
+            smooth curve from which the start is sought.
+        tolerance: Largest error of a parabola that counts as flight [m]. With "fitted", height over the ground below
+            which a tree is in contact.
+        own: Corrections of the starts that are sought.
+        joint_length: Position error [m] that weighs as much as a joint error of one radian; None takes rotation_length.
+        grounded: True to move clips of trees along the ground's normal so that they end on the ground, for recordings
+            on uneven ground.
     """
 
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -89,11 +105,19 @@ class StartRules:
 
 @dataclass(frozen=True)
 class ClipGroup:
-    """Clips of like length that are simulated in one rollout, ``rows`` of them among all clips.
+    """Clips of similar length that are simulated in one rollout.
 
-    position (frames, n, 3) [recorded m], orientation (frames, n, 4), weight (frames, n), which add up to 1
-    over a clip; turned: whether there are orientations; joints (frames, n, joints) [rad]; flight (frames, n): 1 before
-    a clip's first contact, 0 from then on.
+    Args:
+        model: Model of all copies.
+        rows: Positions of the clips among all clips.
+        rate: Frames per second.
+        starts: Maps to the starts.
+        position: (frames, n, 3), recorded positions.
+        orientation: (frames, n, 4), recorded orientations.
+        weight: (frames, n), adds up to 1 over a clip.
+        turned: (n,), 1 for clips with orientations.
+        joints: (frames, n, joints) [rad].
+        flight: (frames, n), 1 before a clip's first contact, then 0.
     """
 
     model: Any
@@ -109,15 +133,20 @@ class ClipGroup:
 
 
 class MotionScene:
-    """Clips under one model. ``residuals`` is what fits square and add up; it is differentiable.
+    """Clips under one model.
 
-    Values of unknowns come by name: parameters of the model, ``scale``, the recorded length per metre, and
-    ``start.velocity`` and its like, (clips, 3), corrections of the clips' starts.
+    Values of unknowns have names: parameters of the model, ``scale``, the recorded length per metre, and
+    ``start.velocity`` and so on, (clips, 3), corrections of the clips' starts.
+
+    Args:
+        model: Model of one body, with copies and frames, such as "rigid" with one body.
+        clips: The clips.
+        rules: Rules of simulating and comparing them.
     """
 
     def __init__(self, model: CopiedBodies, clips: Sequence[Clip], rules: StartRules) -> None:
         if not clips:
-            raise InputError("clips: there are none; expected at least one")
+            raise InputError("clips: got none; expected at least one")
         if not hasattr(model, "copies") or not hasattr(model, "frames"):
             raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, "
                              "such as 'rigid' with one body")  # fmt: skip
@@ -155,14 +184,14 @@ class MotionScene:
         )  # fmt: skip
 
     def _flight(self, clip: Clip) -> int:
-        """How many of a clip's first frames are before its first contact: a tree's by its height over the ground."""
+        """Count the frames before a clip's first contact; for trees, by their height over the ground."""
         if clip.joint_position is None:
             return count_flight_frames(clip, self.rules.tolerance)
         low = self._heights(clip) < self.rules.tolerance
         return max(int(low.argmax()) if low.any() else len(clip), LEAST_FLIGHT)
 
     def _heights(self, clip: Clip) -> Array:
-        """(frames,) of a tree's lowest point over the ground [m], as it was recorded."""
+        """Return the recorded height (frames,) of a tree's lowest point over the ground [m]."""
         if clip.joint_position is None or clip.orientation is None:
             raise InputError(f"clip {clip.name!r}: its height over the ground needs orientation and joint_position")
         seen = {"position": clip.position, "orientation": clip.orientation, "joint_position": clip.joint_position}
@@ -172,7 +201,7 @@ class MotionScene:
         return np.asarray(model.heights(params).numpy())
 
     def _grounded(self, clip: Clip) -> Clip:
-        """The clip moved so that the lowest point of its last frames is on the ground."""
+        """Move a clip so that the lowest point of its last frames is on the ground."""
         normal = np.asarray(self.rules.params.get("ground_normal", (0.0, 1.0, 0.0)), dtype=np.float64)
         normal = normal / np.linalg.norm(normal)
         end = float(np.median(self._heights(clip)[-ENDING:]))
@@ -180,11 +209,20 @@ class MotionScene:
 
     @property
     def own(self) -> Mapping[str, float]:
-        """Parts of each clip's start that are sought, with their deviations."""
+        """Standard deviations of the parts of each clip's start that are sought."""
         return {} if self.rules.own is None else self.rules.own.deviations
 
     def poses(self, group: ClipGroup, values: Mapping[str, Tensor], frames: int | None) -> tuple[Tensor, Tensor]:
-        """(frames, n, 7) of the bodies' frames, in metres, and (frames, n, joints) [rad]."""
+        """Simulate the clips of a group.
+
+        Args:
+            group: The clips.
+            values: Values of the unknowns by name.
+            frames: Number of frames; None for all.
+
+        Returns:
+            Poses (frames, n, 7) of the bodies [m] and joint coordinates (frames, n, joints) [rad].
+        """
         count = len(group.position) if frames is None else min(frames, len(group.position))
         start = self._start(group, values)
         given = {name: value for name, value in values.items() if name != SCALE and not name.startswith(START)}
@@ -228,8 +266,17 @@ class MotionScene:
     def errors(
         self, group: ClipGroup, values: Mapping[str, Tensor], frames: int | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Of each frame and clip: position error (frames, n, 3) [m], rotation error (frames, n, 3) [rad] and those of
-        the joints (frames, n, joints) [rad], full turns left out."""
+        """Compute the errors of each frame and clip.
+
+        Args:
+            group: The clips.
+            values: Values of the unknowns by name.
+            frames: Number of frames; None for all.
+
+        Returns:
+            Position errors (frames, n, 3) [m], rotation errors (frames, n, 3) [rad] and joint errors (frames, n,
+            joints) [rad] without full turns.
+        """
         poses, joints = self.poses(group, values, frames)
         place = poses[..., :3] - group.position[: len(poses)] / get_scale(values, self.rules.params)
         turn = rotation_vectors_between(poses[..., 3:], group.orientation[: len(poses)]) * group.turned[None, :, None]
@@ -239,9 +286,18 @@ class MotionScene:
     def residuals(
         self, group: ClipGroup, values: Mapping[str, Tensor], frames: int | None = None, flight: bool = False
     ) -> Tensor:
-        """(n, frames + 1, 6 + joints) [m]: errors of a clip's frames, whose squares add up to the mean squared error
-        over these, and what its own start is off by, weighed in the same measure. flight: only frames before the first
-        contact count."""
+        """Compute the residuals whose squares a fit adds up; they are differentiable.
+
+        Args:
+            group: The clips.
+            values: Values of the unknowns by name.
+            frames: Number of frames; None for all.
+            flight: True to use only frames before the first contact.
+
+        Returns:
+            (n, frames + 1, 6 + joints) [m]: errors whose squares add up to the mean squared error of a clip, and
+            corrections of its own start in the same measure.
+        """
         if flight:
             frames = min(int(group.flight.sum(dim=0).max()), frames or len(group.flight))
         place, turn, joint = self.errors(group, values, frames)
@@ -262,5 +318,5 @@ class MotionScene:
 
 
 def get_scale(values: Mapping[str, Tensor], known: Mapping[str, Any]) -> Tensor:
-    """Recorded length per metre: sought, or 1."""
+    """Return the recorded length per metre: the unknown's value, or 1."""
     return values[SCALE] if SCALE in values else torch.ones(1, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""The tables of an experiment file about measured motion: one that has a [recording]."""
+"""Tables of an experiment file about measured motion, which has a [recording]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RecordingTable(Table):
-    """What was recorded."""
+    """The recording."""
 
     file: str = Field(description="NPZ or CSV, beside this file or in the folder that DIFFLOOM_REAL_DATA names")
     rate: Number = Field(gt=0.0, description="frames per second")
@@ -29,33 +29,34 @@ class RecordingTable(Table):
     axes: Literal["world", "body"] = Field("world", description="of the angular velocity")
     rows: str = Field("rows", description="the array of rows in an NPZ")
     lengths: str | None = Field("lengths", description="the array of the clips' lengths in an NPZ")
-    clip: str | None = Field(None, description="the column of a CSV that says to which clip a line belongs")
+    clip: str | None = Field(None, description="the column of a CSV with the name of the clip")
     level: tuple[Number, Number, Number] | None = Field(
-        None, description="the direction that is truly upright, where the recording's z axis is not"
+        None, description="the upright direction in the recording's axes, if it is not z"
     )
 
 
 class ClipsTable(Table):
-    """Which clips are used for what."""
+    """Selection of clips for the fit and the holdout."""
 
     fit: str = Field(":", description="clips of the fit, as first:end or first:end:step")
     share: Number = Field(
         1.0, gt=0.0, le=1.0, description="at most this share of all clips is fitted: the first of those that fit names"
     )
     holdout: str | None = Field(
-        None, description='clips kept aside and scored, named in the same way, or "rest": all that are not fitted'
+        None,
+        description='clips that are scored and not fitted, named in the same way, or "rest": all that are not fitted',
     )
-    holdout_limit: int | None = Field(None, ge=1, description="at most so many clips are kept aside, spread evenly")
+    holdout_limit: int | None = Field(None, ge=1, description="largest number of holdout clips, chosen evenly")
     grounded: bool = Field(
         False, description="whether each clip is moved along the ground's normal so that it ends on the ground (trees)"
     )
     windows: tuple[int, int] | None = Field(
-        None, description="multi-shooting: frames of a window, and from one to the next"
+        None, description="multiple shooting: frames of a window, and from one to the next"
     )
 
 
 class StartTable(Table):
-    """Where rollouts begin."""
+    """Starts of the rollouts."""
 
     rule: Literal["flight", "sample", "fitted"] = Field(
         "flight", description="a fit of the flight, the first sample, or a simulation that follows the flight"
@@ -64,16 +65,20 @@ class StartTable(Table):
     free: dict[str, Number] = Field(
         {}, description="parts of each clip's start that are sought, with the deviation [m, rad, m/s, rad/s] expected"
     )
-    noise: Number = Field(1e-3, gt=0.0, description="deviation of a frame's error [m] that these are weighed against")
+    noise: Number = Field(
+        1e-3, gt=0.0, description="deviation of a frame's error [m] that those of start.free are weighed against"
+    )
 
 
 class MotionLossTable(Table):
-    """What is minimised."""
+    """The loss that is minimised."""
 
     name: Literal["squares", "huber", "cauchy"] = Field("squares", description="of a frame's error")
     threshold: Number = Field(1.0, gt=0.0, description="the error [m] from which huber and cauchy count less")
-    rotation_length: Number = Field(gt=0.0, description="what a radian counts [m], such as half the body's width")
-    joint_length: Number | None = Field(None, gt=0.0, description="the same of joints; rotation_length if not given")
+    rotation_length: Number = Field(
+        gt=0.0, description="position error [m] that weighs as much as one radian, such as half the body's width"
+    )
+    joint_length: Number | None = Field(None, gt=0.0, description="same for joints; rotation_length if not given")
 
 
 class MotionUnknownTable(Table):
@@ -149,20 +154,44 @@ class MotionKind(ExperimentKind):
     }
 
     def schema(self) -> type[MotionFile]:
-        """Return the model of the file."""
+        """Return the model of the file's tables.
+
+        Returns:
+            A pydantic model.
+        """
         return MotionFile
 
     def load(
         self, raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
         changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
     ) -> LoadedMotion:  # fmt: skip
-        """Check the data of a file."""
+        """Check the data of a file.
+
+        Args:
+            raw: Data of the file.
+            folder: Folder that relative paths start from.
+            name: Name of the file, for errors.
+            settings: Changes as texts.
+            changes: Changes as values, by dotted place.
+            quick: True to put in [variants.quick].
+            variants: Names of further variants to put in.
+
+        Returns:
+            The checked file.
+        """
         from diffloom_motion.files import load_motion_data
 
         return load_motion_data(raw, folder, name, settings=settings, changes=changes, quick=quick, variants=variants)
 
     def build(self, loaded: LoadedMotion) -> MotionExperiment:
-        """Build the experiment of a file."""
+        """Build the experiment of a checked file.
+
+        Args:
+            loaded: The checked file.
+
+        Returns:
+            The experiment.
+        """
         from diffloom_motion.files import build_loaded
 
         return build_loaded(loaded)

@@ -1,4 +1,4 @@
-"""How far simulated clips are from what was recorded: mean position and rotation error, clip by clip."""
+"""Scores of simulated clips: mean position and rotation error, clip by clip."""
 
 from __future__ import annotations
 
@@ -13,26 +13,36 @@ from diffloom_motion.scene import MotionScene
 
 
 class Score(dict[str, Tensor]):
-    """Errors of each clip by kind, means over its frames (clips,): "position" [m], "rotation" [rad], the angle between
-    the poses, and "joint" [rad], the largest error of its joints, where it has any."""
+    """Errors of each clip, means over its frames (clips,), by kind.
+
+    "position" [m]; "rotation" [rad], the angle between the poses; "joint" [rad], the largest error of the joints, if
+    there are any.
+    """
 
     @property
     def mean_position(self) -> float:
-        """Over clips [m]."""
+        """Mean position error over clips [m]."""
         return float(self["position"].mean())
 
     @property
     def mean_degrees(self) -> float:
-        """Of the rotation, over clips."""
+        """Mean rotation error over clips [degrees]."""
         return math.degrees(self["rotation"].mean())
 
     @property
     def mean_joint_degrees(self) -> float:
-        """Over clips; 0 without joints."""
+        """Mean joint error over clips [degrees]; 0 without joints."""
         return math.degrees(self["joint"].mean()) if "joint" in self else 0.0
 
     def words(self, width: float | None = None) -> str:
-        """Mean errors over clips, and the median clip's. width: size [m] that position errors are shown in % of."""
+        """Describe the mean errors over clips and the median rotation error in a sentence.
+
+        Args:
+            width: Size [m] to which position errors are relative; None shows them in mm.
+
+        Returns:
+            The sentence.
+        """
         place = f"{1e3 * self.mean_position:.2f} mm" if width is None else f"{100 * self.mean_position / width:.2f} %"
         of = "" if width is None else " of the width"
         joint = f", joints {self.mean_joint_degrees:.2f} degrees" if "joint" in self else ""
@@ -43,7 +53,15 @@ class Score(dict[str, Tensor]):
 
 
 def score_clips(scene: MotionScene, values: Mapping[str, Tensor]) -> Score:
-    """Each clip simulated as a whole from its start."""
+    """Simulate each clip as a whole from its start and score it.
+
+    Args:
+        scene: The clips.
+        values: Values of the unknowns by name.
+
+    Returns:
+        Errors of each clip.
+    """
     found = Score({name: torch.zeros(len(scene.clips), dtype=torch.float64) for name in ("position", "rotation")})
     with torch.no_grad():
         for group in scene.groups:

@@ -1,7 +1,7 @@
-"""Where rollouts of clips begin: at the first sample, or at what the flight before the first contact says.
+"""Starts of rollouts: from the first sample, or from a fit of the flight before the first contact.
 
-A start is linear in what is sought of it: with the recorded length per metre s and the centre of mass c in the body's
-axes, the centre's place is p / s + R c, so that gradients by both pass through.
+With s the recorded length per metre and c the centre of mass in the body's axes, the centre is at p / s + R c, which is
+differentiable by both.
 """
 
 from __future__ import annotations
@@ -24,15 +24,23 @@ from diffloom_geometry.rotations import (
 from diffloom_motion.clips import Array, Clip
 
 LEAST_FLIGHT = 4
-MOMENT = 1e-6  # [s]
+MOMENT = 1e-6  # time from the first sample to a second, extrapolated one [s]
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True)
 class Starts:
-    """Of n clips, padded to f frames: place (n, f, 3) [recorded m] and arm (n, f, 4): the orientations that turn c;
-    here (n, 2, f): what makes place and velocity at the start of them; fall (n, f): half the time squared; orientation
-    (n, 4) and angular_velocity (n, 3) at the start; joints (n, 2, joints): coordinates [rad] and rates there."""
+    """Linear maps from the frames of n clips, padded to f frames, to their starts.
+
+    Args:
+        place: (n, f, 3), recorded positions.
+        arm: (n, f, 4), orientations that turn the centre of mass.
+        here: (n, 2, f), map from positions to position and velocity at the start.
+        fall: (n, f), half the time squared.
+        orientation: (n, 4), at the start.
+        angular_velocity: (n, 3), at the start [rad/s].
+        joints: (n, 2, joints), coordinates [rad] and rates at the start.
+    """
 
     place: Tensor
     arm: Tensor
@@ -43,7 +51,7 @@ class Starts:
     joints: Tensor
 
     def state(self, scale: Tensor, centre: Tensor | None, gravity: Tensor) -> tuple[Tensor, Tensor]:
-        """Place (n, 3) [m] and velocity (n, 3) [m/s] of the centre of mass at the start."""
+        """Return position (n, 3) [m] and velocity (n, 3) [m/s] of the centre of mass at the start."""
         place = self.place / scale - self.fall[..., None] * gravity
         if centre is not None:
             place = place + rotate_vectors(self.arm, centre.reshape(-1, 1, 3))
@@ -52,7 +60,7 @@ class Starts:
 
 
 def count_flight_frames(clip: Clip, tolerance: float) -> int:
-    """How many of the first frames are one parabola to within ``tolerance`` [m], whatever gravity and scale are."""
+    """Count the first frames that one parabola fits to within ``tolerance`` [m], for any gravity and scale."""
     frames = LEAST_FLIGHT
     while frames < len(clip):
         t = np.arange(frames + 1) / clip.rate
@@ -66,8 +74,14 @@ def count_flight_frames(clip: Clip, tolerance: float) -> int:
 
 
 def fit_turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
-    """Orientation and angular velocity [rad/s, world] at the start of a free flight, of orientations (frames, 4) in it:
-    constant in the world, which is right for bodies as compact as a cube, and for others while a flight is short."""
+    """Fit orientation and angular velocity [rad/s, world] at the start of a free flight.
+
+    The angular velocity is taken as constant in the world, which holds for compact bodies, and for short flights.
+
+    Args:
+        orientation: (frames, 4), orientations in flight.
+        rate: Frames per second.
+    """
     frames = len(orientation)
     t = (np.arange(frames) - frames // 2) / rate
     seen = torch.tensor(orientation)
@@ -83,25 +97,30 @@ def fit_turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
 
 
 def count_start_frames(clip: Clip, rule: str, tolerance: float) -> int:
-    """How many of a clip's first frames its start is made of."""
+    """Count the first frames of a clip that determine its start."""
     if rule == "fitted":
         return min(2 * LEAST_FLIGHT, len(clip))
     return count_flight_frames(clip, tolerance) if rule == "flight" else 1
 
 
 def fit_joint_start(seen: Array, rate: float) -> Array:
-    """(2, joints) coordinates and rates at the start, by a line through coordinates (frames, joints) without their
-    full turns."""
+    """Fit joint coordinates and rates (2, joints) at the start by a line, full turns removed."""
     t = np.arange(len(seen)) / rate
     found = np.linalg.lstsq(np.stack([np.ones(len(seen)), t], axis=1), np.unwrap(seen, axis=0), rcond=None)[0]
     return np.asarray(found)
 
 
 def find_starts(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e-4) -> Starts:
-    """rule: "flight", least squares over the flight before the first contact (``tolerance`` as in flight_frames),
-    "sample", the first one, whose velocities must have been measured, or "fitted", a smooth curve through the first
-    frames, from which the start is then sought. A clip without orientations, of a marker in the middle of a ball,
-    starts upright and does not turn."""
+    """Compute the starts of clips.
+
+    A clip without orientations, of a marker in the middle of a ball, starts upright and does not turn.
+
+    Args:
+        clips: The clips.
+        rule: "flight", least squares over the flight before the first contact; "sample", the first sample with measured
+            velocities; "fitted", a smooth curve through the first frames, from which the start is then sought.
+        tolerance: Largest error of a parabola that counts as flight [m].
+    """
     if rule not in ("flight", "sample", "fitted"):
         raise InputError(f"start.rule: got {rule!r}; expected 'flight', 'sample' or 'fitted'")
     counts = [count_start_frames(clip, rule, tolerance) for clip in clips]
@@ -127,7 +146,7 @@ def find_starts(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 
         turned = clip.orientation is not None and clip.angular_velocity is None
         if clip.velocity is None or turned:
             raise InputError(f"clip {clip.name!r}: start.rule 'sample' needs velocity and angular_velocity columns")
-        # The second frame is a moment on at the sample's velocities, so that one formula serves both rules.
+        # A second frame, extrapolated by the measured velocities, makes one formula serve both rules.
         turn[i] = seen[0]
         spin[i] = 0.0 if clip.angular_velocity is None else clip.angular_velocity[0]
         next_turn = multiply_quaternions(

@@ -1,4 +1,4 @@
-"""Trees by name: pendulums, chains, a cart with a pole, arms. They hang down along -y and swing about z."""
+"""Trees by name: pendulums, chains, a cart with a pole, arms. They hang along -y and swing about z."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import numpy as np
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice, suggest_name
 from diffloom_physics_articulated.link import Tree
-from diffloom_physics_articulated.tree_tables import read_link, tree_of
+from diffloom_physics_articulated.tree_tables import read_link, sort_links
 
 Table = dict[str, Any]
 BRASS, STEEL, SLATE = (0.95, 0.7, 0.25), (0.7, 0.75, 0.8), (0.25, 0.35, 0.5)
 
 
 def bob_link(name: str, length: float, mass: float, bob: float, rod: float, **rest: Any) -> Table:
-    """A point mass at the end of a rod without mass; the ball that is drawn rides on the end, the rod stretches. A rod
-    of radius 0 is a thread that is not drawn."""
+    """Return the table of a point mass at the end of a massless rod.
+
+    The ball that is drawn moves with the end, and the rod stretches. A rod of radius 0 is a thread that is not drawn.
+    """
     thread = {
         "shape": "cylinder", "radius": rod, "height": length, "position": [0.0, -0.5 * length, 0.0], "segments": 8,
         "colour": STEEL,
@@ -46,15 +48,25 @@ def pendulum(
     rod: float = 0.02,
     round: bool = False,
 ) -> Tree:
-    """A point mass [kg] on a rod of some length [m] from a pivot; angle [rad] from the vertical, towards +x, with its
-    rate [rad/s]; damping [N m s/rad]; bob, rod: radii of what is drawn [m]; rod = 0 draws none. round: it may leave the
-    plane, as a bob on a thread does; its joint then has a second angle, about x, that begins at 0."""
+    """Return a point mass on a rod that swings about a pivot.
+
+    Args:
+        length: Length of the rod [m].
+        mass: Mass [kg].
+        angle: Angle from the vertical towards +x at the start [rad].
+        rate: Its rate [rad/s].
+        damping: Damping of the joint [N m s/rad].
+        pivot: Position of the pivot [m].
+        bob: Radius of the ball that is drawn [m].
+        rod: Radius of the rod that is drawn [m]; 0 draws none.
+        round: True for a joint with a second angle, about x, which starts at 0: a bob on a thread.
+    """
     if round:
         link = bob_link(
             "bob 1", length, mass, bob, rod, joint="universal", axis=[[0, 0, 1], [1, 0, 0]], start=[angle, 0.0],
             velocity=[rate, 0.0], damping=damping, position=list(pivot),
         )  # fmt: skip
-        return tree_of("pendulum", [read_link(0, link)])
+        return sort_links("pendulum", [read_link(0, link)])
     return double_pendulum(
         (length,), (mass,), angles=(angle,), rates=(rate,), damping=damping, pivot=pivot, bob=bob, rod=rod
     )
@@ -71,7 +83,18 @@ def double_pendulum(
     bob: float = 0.12,
     rod: float = 0.02,
 ) -> Tree:
-    """Point masses, each hung from the one before; angles between neighbouring rods. Two or any other number."""
+    """Return point masses, each hung from the one before; any number of them.
+
+    Args:
+        lengths: Lengths of the rods [m].
+        masses: Masses [kg].
+        angles: Angles between neighbouring rods at the start [rad].
+        rates: Their rates [rad/s].
+        damping: Damping of each joint [N m s/rad].
+        pivot: Position of the pivot [m].
+        bob: Radius of the balls that are drawn [m].
+        rod: Radius of the rods that are drawn [m].
+    """
     count = len(lengths)
     for key, given in (("masses", masses), ("angles", angles), ("rates", rates)):
         if len(given) != count:
@@ -83,11 +106,11 @@ def double_pendulum(
         )
         for k in range(count)
     ]  # fmt: skip
-    return tree_of("pendulum", [read_link(k, link) for k, link in enumerate(links)])
+    return sort_links("pendulum", [read_link(k, link) for k, link in enumerate(links)])
 
 
 def rod_link(name: str, length: float, mass: float, radius: float, **rest: Any) -> Table:
-    """A capsule along the link, its mass spread over it."""
+    """Return the table of a capsule along the link, with its mass spread over it."""
     shape = {
         "shape": "capsule", "radius": radius, "length": max(length - 2.0 * radius, 0.1 * length),
         "position": [0.0, -0.5 * length, 0.0], "colour": STEEL,
@@ -106,8 +129,18 @@ def chain(
     pivot: Sequence[float] = (0.0, 0.0, 0.0),
     radius: float = 0.03,
 ) -> Tree:
-    """Equal rods, each hung from the end of the one before; joint: "revolute", "universal" or "ball". angle [rad]: of
-    each joint at the start; a chain of balls hangs straight."""
+    """Return equal rods, each hung from the end of the one before.
+
+    Args:
+        count: Number of rods.
+        length: Length of a rod [m].
+        mass: Mass of a rod [kg].
+        joint: "revolute", "universal" or "ball".
+        angle: Angle of each joint at the start [rad]; a chain of balls hangs straight.
+        damping: Damping of each joint [N m s/rad].
+        pivot: Position of the pivot [m].
+        radius: Radius of the rods [m].
+    """
     if count < 1:
         raise InputError(f"count: got {count}; expected 1 or more links")
     check_choice("joint", joint, ("revolute", "universal", "ball"))
@@ -119,7 +152,7 @@ def chain(
         )
         for k in range(count)
     ]  # fmt: skip
-    return tree_of("chain", [read_link(k, link) for k, link in enumerate(links)])
+    return sort_links("chain", [read_link(k, link) for k, link in enumerate(links)])
 
 
 def cartpole(
@@ -132,7 +165,17 @@ def cartpole(
     height: float = 0.0,
     radius: float = 0.03,
 ) -> Tree:
-    """A cart [kg] on a rail along x and a pole [kg] on it; angle [rad]: of the pole from upright, towards -x."""
+    """Return a cart on a rail along x with a pole on it.
+
+    Args:
+        cart: Mass of the cart [kg].
+        pole: Mass of the pole [kg].
+        length: Length of the pole [m].
+        angle: Angle of the pole from upright towards -x at the start [rad].
+        damping: Damping of the pole's joint [N m s/rad].
+        height: Height of the rail [m].
+        radius: Radius of the pole [m].
+    """
     body = {
         "name": "cart", "joint": "prismatic", "axis": [1, 0, 0], "position": [0.0, height, 0.0], "mass": cart,
         "shapes": [{"shape": "box", "size": [0.4, 0.2, 0.25], "colour": SLATE}], "damping": damping,
@@ -140,7 +183,7 @@ def cartpole(
     upright = rod_link(
         "pole", length, pole, radius, parent="cart", orientation=[0.0, 0.0, 0.0, 1.0], start=angle, damping=damping
     )
-    return tree_of("cartpole", [read_link(0, body), read_link(1, upright)])
+    return sort_links("cartpole", [read_link(0, body), read_link(1, upright)])
 
 
 def arm(
@@ -155,7 +198,19 @@ def arm(
     servo_damping: float = 0.0,
     radius: float = 0.05,
 ) -> Tree:
-    """Rods with motors between them. planar: all axes are z; else the first is y and the rest are z, x, z, ..."""
+    """Return rods with motors between them.
+
+    Args:
+        count: Number of rods.
+        lengths: Length [m] of each, or of all.
+        masses: Mass [kg] of each, or of all.
+        planar: True for axes along z; otherwise the first axis is y and the rest are z, x, z, ...
+        angle: Angle of each joint at the start [rad].
+        damping: Damping of each joint [N m s/rad].
+        servo_stiffness: Position gain of each motor [N m/rad].
+        servo_damping: Velocity gain of each motor [N m s/rad].
+        radius: Radius of the rods [m].
+    """
     if count < 1:
         raise InputError(f"count: got {count}; expected 1 or more links")
     long, heavy = (np.broadcast_to(np.asarray(x, dtype=float), (count,)).tolist() for x in (lengths, masses))
@@ -168,7 +223,7 @@ def arm(
         )
         for k in range(count)
     ]  # fmt: skip
-    return tree_of("arm", [read_link(k, link) for k, link in enumerate(links)])
+    return sort_links("arm", [read_link(k, link) for k, link in enumerate(links)])
 
 
 BUILDERS: Mapping[str, Callable[..., Tree]] = {
@@ -177,7 +232,7 @@ BUILDERS: Mapping[str, Callable[..., Tree]] = {
 
 
 def build(name: str, arguments: Mapping[str, Any]) -> Tree:
-    """The tree that a builder makes; InputError for arguments it does not take."""
+    """Return the tree of a builder; raise InputError for an unknown argument."""
     make = BUILDERS[check_choice("builder", name, BUILDERS)]
     known = list(inspect.signature(make).parameters)
     for key in arguments:

@@ -1,4 +1,4 @@
-"""The trees that the conformance suite runs: small, with every kind of joint and force at work."""
+"""Example trees of the conformance suite: small, with every kind of joint and force."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def example_trees() -> list[Mapping[str, Any]]:
-    """A sliding cart with an arm whose joint is at its limit, and a flying body with a limb in a ball joint."""
+    """Return a sliding cart with an arm whose joint is at its limit, and a flying body with a limb in a ball joint."""
     box = {"shape": "box", "size": [0.3, 0.1, 0.1]}
     arm = {"shape": "box", "size": [0.06, 0.5, 0.06], "position": [0.0, -0.25, 0.0]}
     cart = {

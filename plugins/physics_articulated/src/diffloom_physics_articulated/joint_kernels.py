@@ -1,8 +1,8 @@
-"""Forces in joints: springs, damping, dry friction, soft limits and motors, for each velocity of a tree.
+"""Kernels of the forces in joints: springs, damping, dry friction, soft limits and motors, for each velocity of a tree.
 
 ``joint`` (trees, du, 11) holds, of each velocity: stiffness, rest, damping, friction, friction speed, lower and upper
 limit, stiffness and damping of the limits, stiffness and damping of the servo. ``command`` (1 or steps, trees, du, 3)
-holds torque, wanted position and wanted velocity.
+holds torque, target position and target velocity.
 """
 
 import functools
@@ -16,7 +16,7 @@ TORQUE, POSITION, VELOCITY = range(3)
 
 @device
 def limit_force(depth, closing, stiffness, damping):
-    """k d (1 + c d') for a depth d > 0, never adhesive; d' is the speed at which it grows."""
+    """Return k d (1 + c d') for a depth d > 0 that grows at the rate d'; never adhesive (Hunt & Crossley 1975)."""
     zero = constant(depth, 0)
     share = depth * damping * closing + depth
     return where((depth > zero) & (share > zero), stiffness * share, zero)
@@ -24,7 +24,7 @@ def limit_force(depth, closing, stiffness, damping):
 
 @device
 def limit_force_adjoint(depth, closing, stiffness, damping, adj):
-    """Cotangents of depth, closing, stiffness and damping."""
+    """Return the cotangents of depth, closing, stiffness and damping."""
     zero = constant(depth, 0)
     share = depth * damping * closing + depth
     touches = (depth > zero) & (share > zero)
@@ -37,7 +37,9 @@ def limit_force_adjoint(depth, closing, stiffness, damping, adj):
 
 @device(inline=False)
 def moving_force(i, k, row, v, joint, command):
-    """What depends on a velocity alone: torque, damping, servo and dry friction F v / sqrt(v^2 + s^2)."""
+    """Return the force that depends on a velocity alone: torque, damping, servo and dry friction F v / sqrt(v^2 +
+    s^2).
+    """
     slip = joint[i, k, SLIP]
     return (
         command[row, i, k, TORQUE] - joint[i, k, DAMPING] * v
@@ -48,7 +50,7 @@ def moving_force(i, k, row, v, joint, command):
 
 @device(inline=False)
 def moving_force_adjoint(i, k, row, v, joint, command, a, adj_joint, adj_command):
-    """Its transpose: the cotangent of v."""
+    """Transpose of moving_force: the cotangent of v."""
     slip = joint[i, k, SLIP]
     norm = sqrt(v * v + slip * slip)
     share = v / norm
@@ -64,7 +66,7 @@ def moving_force_adjoint(i, k, row, v, joint, command, a, adj_joint, adj_command
 
 @device(inline=False)
 def scalar_force(i, k, row, x, v, joint, command):
-    """Force in a joint of one coordinate x with the rate v."""
+    """Return the force in a joint of one coordinate x with the rate v."""
     low = limit_force(joint[i, k, LOWER] - x, -v, joint[i, k, LIMIT_STIFFNESS], joint[i, k, LIMIT_DAMPING])
     high = limit_force(x - joint[i, k, UPPER], v, joint[i, k, LIMIT_STIFFNESS], joint[i, k, LIMIT_DAMPING])
     return (
@@ -77,7 +79,7 @@ def scalar_force(i, k, row, x, v, joint, command):
 
 @device(inline=False)
 def scalar_force_adjoint(i, k, row, x, v, joint, command, a, adj_joint, adj_command):
-    """Cotangents of x and v."""
+    """Return the cotangents of x and v."""
     adj_v = moving_force_adjoint(i, k, row, v, joint, command, a, adj_joint, adj_command)
     c, d, e, f = limit_force_adjoint(
         joint[i, k, LOWER] - x, -v, joint[i, k, LIMIT_STIFFNESS], joint[i, k, LIMIT_DAMPING], a
@@ -104,10 +106,10 @@ def scalar_force_adjoint(i, k, row, x, v, joint, command, a, adj_joint, adj_comm
 
 @functools.cache
 def joint_functions(balls, scalars):
-    """Force and adjoint of the term for trees of so many balls and scalars.
+    """Return force and adjoint of the term, for numbers of balls and scalars.
 
     A ball's spring has the energy 2 k |x|^2 of its unit quaternion (w, x), k t^2 / 2 for small angles t: its moment is
-    -2 k w x in the link's axes. Limits and wanted positions are for scalars.
+    -2 k w x in the link's axes. Limits and target positions are for scalars.
     """
     dq, du = 4 * balls + scalars, 3 * balls + scalars
     read_u, read_q = row_reader(du), row_reader(dq)

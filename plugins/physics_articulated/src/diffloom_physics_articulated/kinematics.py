@@ -1,4 +1,4 @@
-"""Where links are, in PyTorch: for drawing, and for what is asked of a motion afterwards."""
+"""Poses of links in PyTorch, for surfaces and for quantities of a finished motion."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from diffloom_physics_articulated.link import BALL, PRISMATIC, REVOLUTE
 
 
 def link_poses(layout: TreeLayout, frame: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
-    """Axes (frames, links, 3, 3) and origins (frames, links, 3) [m] of all links.
+    """Return axes (frames, links, 3, 3) and origins (frames, links, 3) [m] of all links.
 
-    frame: (trees, rows, 7); q: (frames, trees, dq).
+    Args:
+        layout: Layout of the trees.
+        frame: Joints in their parents' axes (trees, rows, 7).
+        q: Coordinates (frames, trees, dq).
     """
     table = torch.from_numpy(layout.table)[:, 1:].view(layout.trees, layout.rows, 7)
     each = torch.arange(layout.trees)
@@ -43,20 +46,20 @@ def link_poses(layout: TreeLayout, frame: Tensor, q: Tensor) -> tuple[Tensor, Te
 
 
 def _joint_turn(q: Tensor, x: Tensor, kind: Tensor, axis: Tensor, place: Tensor) -> Tensor:
-    """(frames, trees, 3, 3) the turn of one joint of each tree."""
+    """Return the rotation (frames, trees, 3, 3) of one joint of each tree."""
     half = torch.where(kind == REVOLUTE, 0.5 * x, torch.zeros_like(x))[..., None]
     r = torch.cat([torch.cos(half), torch.sin(half) * axis], dim=-1)
     if bool((kind == BALL).any()):
         within = (place[:, None] + torch.arange(4)).clamp(max=q.shape[-1] - 1).expand(len(q), -1, -1)
         ball = kind == BALL
-        # Where there is no ball any unit quaternion does; it is not chosen.
+        # Trees without a ball here get some unit quaternion, which the selection below discards.
         own = torch.where(ball[:, None], q.gather(2, within), r)
         r = torch.where(ball[:, None], unit_quaternions(own), r)
     return rotation_matrices(r)
 
 
 def rotation_matrices(orientation: Tensor) -> Tensor:
-    """(..., 3, 3) of unit quaternions (..., 4), w, x, y, z."""
+    """Return the matrices (..., 3, 3) of unit quaternions (..., 4), w, x, y, z."""
     w, v = orientation[..., :1, None], orientation[..., 1:, None]
     one = torch.eye(3, dtype=orientation.dtype)
     x, y, z = orientation[..., 1:].unbind(-1)

@@ -1,4 +1,4 @@
-"""Where the links, joints and coordinates of all trees lie in the arrays of the kernels."""
+"""Layout of the links, joints and coordinates of all trees in the arrays of the kernels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TreeLayout:
-    """Trees side by side, each a node: rows of equal width, those of smaller trees padded.
+    """Layout of trees side by side: each tree is a node, with rows padded to equal width.
 
-    balls, scalars, rows: the most quaternions, scalar coordinates and simple joints of a tree. table: (trees, 1 + 7
-    rows), see tree_kernels. Flat places in (trees x rows): frame_rows, mass_rows (links,) where a link's joint frame
-    and its mass are. Flat places in (trees x du) and (trees x dq): dofs (dofs,), coordinates (scalars of all trees,),
-    turns (balls of all trees,) the first number of each quaternion.
+    Args:
+        trees: Number of trees.
+        balls: Largest number of quaternions of a tree.
+        scalars: Largest number of scalar coordinates of a tree.
+        rows: Largest number of simple joints of a tree.
+        table: (trees, 1 + 7 rows), described in tree_kernels.
+        frame_rows: Flat index in (trees x rows) of each link's joint frame, (links,).
+        mass_rows: Flat index in (trees x rows) of each link's mass, (links,).
+        dofs: Flat indices in (trees x du) of all velocities.
+        coordinates: Flat indices in (trees x dq) of all scalar coordinates.
+        turns: Flat index in (trees x dq) of the first number of each quaternion.
     """
 
     trees: int
@@ -38,35 +45,35 @@ class TreeLayout:
 
     @property
     def dq(self) -> int:
-        """Coordinates of a tree."""
+        """Number of coordinates of a tree."""
         return 4 * self.balls + self.scalars
 
     @property
     def du(self) -> int:
-        """Velocities of a tree."""
+        """Number of velocities of a tree."""
         return 3 * self.balls + self.scalars
 
     def by_row(self, values: Tensor, places: Index, otherwise: Sequence[float]) -> Tensor:
-        """(trees, rows, c): ``values`` (links, c) at their places, ``otherwise`` (c,) in all others."""
+        """Return (trees, rows, c): ``values`` (links, c) at ``places``, ``otherwise`` (c,) elsewhere."""
         blank = torch.tensor(otherwise, dtype=values.dtype).repeat(self.trees * self.rows, 1)
         return blank.index_copy(0, torch.from_numpy(places), values).view(self.trees, self.rows, -1)
 
     def by_velocity(self, values: Tensor, otherwise: float = 0.0) -> Tensor:
-        """(..., trees, du): ``values`` (..., dofs) at their places."""
+        """Return (..., trees, du): ``values`` (..., dofs) at their places, ``otherwise`` elsewhere."""
         lead = values.shape[:-1]
         blank = torch.full((*lead, self.trees * self.du), otherwise, dtype=values.dtype)
         return blank.index_copy(len(lead), torch.from_numpy(self.dofs), values).view(*lead, self.trees, self.du)
 
 
 def _places(kind: int, ball: int, q: int, u: int) -> tuple[int, int]:
-    """Where a simple joint's coordinates and velocities begin; what is fixed has none, and names the first."""
+    """Return the first coordinate and velocity of a simple joint; a fixed joint has none and gets the first index."""
     if kind == FIXED:
         return 0, 0
     return (4 * ball, 3 * ball) if kind == BALL else (q, u)
 
 
 def build_layout(trees: Sequence[Tree]) -> TreeLayout:
-    """The layout of some trees."""
+    """Return the layout of trees."""
     chains = [[(link, link.simple_joints) for link in tree.links] for tree in trees]
     kinds = [[kind for _, joints in chain for kind, _ in joints] for chain in chains]
     balls = max(row.count(BALL) for row in kinds)

@@ -1,4 +1,4 @@
-"""One link of a tree: the joint that carries it, its mass, and what of it is drawn."""
+"""Links of a tree: the joint that carries a link, its mass and its shapes."""
 
 from __future__ import annotations
 
@@ -14,24 +14,30 @@ Vector = NDArray[np.float64]
 Joint = Literal["fixed", "revolute", "prismatic", "ball", "free", "planar", "universal"]
 
 FIXED, REVOLUTE, PRISMATIC, BALL = 0, 1, 2, 3
-"""Kinds of simple joints, as the kernels number them; all others are made of these."""
+"""Kinds of simple joints, as the kernels number them; the remaining kinds are chains of these."""
 
 VELOCITIES = {"fixed": 0, "revolute": 1, "prismatic": 1, "ball": 3, "free": 6, "planar": 3, "universal": 2}
-"""How many velocities a joint has."""
+"""Number of velocities of each kind of joint."""
 
 DEFAULTS = {
     "velocity": 0.0, "armature": 0.0, "stiffness": 0.0, "rest": 0.0, "damping": 0.0, "friction": 0.0,
     "friction_speed": 0.05, "lower": -1e3, "upper": 1e3, "limit_stiffness": 0.0, "limit_damping": 0.1,
     "servo_stiffness": 0.0, "servo_damping": 0.0, "torque": 0.0, "target_position": 0.0, "target_velocity": 0.0,
 }  # fmt: skip
-"""What a joint has for each of its velocities, in the order of the joint, with the value where nothing is said."""
+"""Values of a joint for each of its velocities, with defaults."""
 
 
 @dataclass(frozen=True)
 class PieceBody:
-    """A piece as other bodies meet it: its solid in axes of its own, whose origin is at ``place`` (3,) [m] in the
-    link's axes, turned by the quaternion ``turn`` (4,). points: (n, 3) [m] where it touches them, in its own axes.
-    share: how far it moves along the link per length that the link grows; None where it is stretched instead."""
+    """A piece as a solid that touches other bodies.
+
+    Args:
+        solid: The solid, in axes of its own.
+        place: Origin of these axes in the link's axes (3,) [m].
+        turn: Quaternion of these axes (4,).
+        points: Contact points in these axes (n, 3) [m].
+        share: Shift along the link per growth of the link; None if the piece is stretched instead.
+    """
 
     solid: BodyShape
     place: Vector
@@ -42,11 +48,17 @@ class PieceBody:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a link's surface: vertices (V, 3) [m] in the link's axes, faces (F, 3) outwards, colour rgb or None.
+    """A part of a link's surface.
 
-    share: (V,) how far each vertex moves along the link per length that the link grows. points: (n, 3) [m] where the
-    piece touches surfaces, each in a ball of the radius ``roundness`` [m]; point_share: as share, of these. body: what
-    other bodies meet, None where it touches nothing.
+    Args:
+        vertices: Vertices (V, 3) in the link's axes [m].
+        faces: Triangles (F, 3), outward.
+        share: Shift (V,) of each vertex along the link per growth of the link.
+        colour: RGB, or None.
+        points: Points (n, 3) that touch surfaces [m].
+        roundness: Radius of the ball around each point [m].
+        point_share: Shift (n,) of each point along the link per growth of the link.
+        body: The solid that touches other bodies, or None.
     """
 
     vertices: Vector
@@ -61,15 +73,28 @@ class Piece:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid link and the joint between it and its parent, or the world where it has none.
+    """A rigid link and the joint between it and its parent.
 
-    position, orientation: of the joint in the parent's axes [m], quaternion w, x, y, z; at zero coordinates the link's
-    axes are the joint's. axes: unit vectors of the joint's velocities in the joint's axes. mass [kg],
-    centre: centre of mass in the link's axes [m], inertia: xx yy zz xy xz yz about it [kg m^2]. length [m] along the
-    unit vector ``along`` (zeros: it does not stretch); slender: mass is spread along the length, so its second moment
-    grows with it, else it sits where the centre is. coordinates: start values of the scalar coordinates in the joint's
-    order, turn: start quaternion of its ball. values: of DEFAULTS, one number for each velocity. contact: values of
-    contact parameters, by name, where it touches.
+    Args:
+        name: Name within the tree.
+        parent: Name of the parent, or None for the world.
+        joint: Kind of the joint.
+        axes: Unit vectors of the joint's velocities, in the joint's axes.
+        position: Position of the joint in the parent's axes [m].
+        orientation: Quaternion w, x, y, z of the joint in the parent's axes; at zero coordinates the link's axes are
+            those
+            of the joint.
+        mass: Mass [kg].
+        centre: Centre of mass in the link's axes [m].
+        inertia: xx yy zz xy xz yz about the centre [kg m^2].
+        length: Length [m] along ``along``.
+        along: Unit vector of the direction of growth; zeros for a link that does not stretch.
+        slender: True if mass is spread along the length, so that its second moment grows with it.
+        coordinates: Start values of the scalar coordinates, in the joint's order.
+        turn: Start quaternion of a ball joint.
+        values: Values of DEFAULTS, one number for each velocity.
+        contact: Values of contact parameters by name.
+        pieces: Shapes of the link.
     """
 
     name: str
@@ -92,7 +117,9 @@ class Link:
 
     @property
     def simple_joints(self) -> tuple[tuple[int, Vector], ...]:
-        """The joint as a chain of simple ones: kind and axis each; all but the last carry links without mass."""
+        """Chain of simple joints, kind and axis each, that makes up the joint; all but the last carry massless
+        links.
+        """
         x, y, z = np.eye(3)
         if self.joint == "free":
             return (PRISMATIC, x), (PRISMATIC, y), (PRISMATIC, z), (BALL, z)
@@ -109,7 +136,12 @@ class Link:
 
 @dataclass(frozen=True)
 class Tree:
-    """Links, parents before children. name: for messages."""
+    """Links, parents before children.
+
+    Args:
+        name: Name for messages.
+        links: The links.
+    """
 
     name: str
     links: tuple[Link, ...]

@@ -1,4 +1,4 @@
-"""The shapes of links as bodies that trees carry: what touches other bodies of a world."""
+"""Shapes of links as carried bodies, which touch other bodies of a world."""
 
 from __future__ import annotations
 
@@ -22,11 +22,16 @@ from diffloom_physics_articulated.link import Link, PieceBody, Vector
 
 @dataclass(frozen=True)
 class LinkBodies:
-    """All touching shapes of all links, tree by tree.
+    """All shapes in contact of all links, tree by tree.
 
-    link: (bodies,) the number of each shape's link, names: of all links. starts: (trees + 1,) where those of each tree
-    begin; rows: (bodies,) the simple joints of their links. share: (bodies,) what part of a parameter for one point
-    each of their points takes. along: (bodies, 3) how much each moves per growth of its link.
+    Args:
+        bodies: The shapes.
+        names: Names of all links.
+        link: Number of each shape's link (bodies,).
+        starts: First shape of each tree (trees + 1,).
+        rows: Simple joint of each shape's link (bodies,).
+        share: Part of a parameter per point that each point of a shape takes (bodies,).
+        along: Shift of each shape per growth of its link (bodies, 3).
     """
 
     bodies: tuple[PieceBody, ...]
@@ -47,8 +52,16 @@ class LinkBodies:
         size: Tensor,
         values: Mapping[str, Tensor],
     ) -> NodeSet:
-        """A node set that stands for them. frame: (trees, rows, 7) joints in their parents' axes; mass, growth [m],
-        size and values (contact parameters): (links,) each."""
+        """Return a node set of the shapes.
+
+        Args:
+            layout: Layout of the trees.
+            frame: Joints in their parents' axes (trees, rows, 7).
+            mass: Masses (links,) [kg].
+            growth: Lengths minus initial lengths (links,) [m].
+            size: Scale factors (links,).
+            values: Contact parameters (links,).
+        """
         self._check_made(growth, size)
         own = take(mass.detach(), self.link)
         inverse = torch.where(own > 0.0, 1.0 / own.clamp(min=1e-30), torch.zeros_like(own))
@@ -57,7 +70,7 @@ class LinkBodies:
         place = place + along * take(growth, self.link)[:, None]
         touches = replace(
             self._touching(),
-            carried=carried(layout, self.starts, self.rows, turns, frame, place),
+            carried=carry_bodies(layout, self.starts, self.rows, turns, frame, place),
             values={name: take(value, self.link) for name, value in values.items()},
         )
         still = NodeMotion(None, None)  # trees move them
@@ -72,7 +85,7 @@ class LinkBodies:
         return found
 
     def _shapes(self, margin: float) -> ShapeArrays:
-        """Known up to ``margin`` [m] outside; found once."""
+        """Return the shapes as arrays, with distances up to ``margin`` [m] outside; built once for each margin."""
         if margin not in self._found:
             self._found[margin] = build_shape_arrays([body.solid for body in self.bodies], margin)
         found = self._found[margin]
@@ -80,24 +93,26 @@ class LinkBodies:
         return found
 
     def _check_made(self, growth: Tensor, size: Tensor) -> None:
-        """InputError where a shape would have to grow: other bodies meet shapes as they were made."""
+        """Raise InputError if a shape would have to grow, because contact with other bodies uses the initial shapes."""
         scaled = needs_gradient(size) | (unwrap_values(size) != 1.0)
         grown = needs_gradient(growth) | (unwrap_values(growth) != 0.0)
         for body, link in zip(self.bodies, self.link.tolist(), strict=True):
             name = self.names[link]
             if bool(scaled[..., link].any()):
-                raise InputError(f"link {name!r}: size: got another than 1, or a gradient by it; other bodies of a "
-                                 "world meet shapes as they were made: leave size out there")  # fmt: skip
+                raise InputError(f"link {name!r}: size: got a value other than 1, or one that requires a gradient; "
+                                 "contact with bodies of a world uses the initial shapes: leave size out")  # fmt: skip
             if body.share is None and bool(grown[..., link].any()):
-                raise InputError(f"link {name!r}: length: got another than it was made with, or a gradient by it, but "
-                                 "a shape that touches other bodies of a world is not stretched: give the shape "
-                                 "rides = true, or contact = 'none'")  # fmt: skip
+                raise InputError(f"link {name!r}: length: got another value than the initial one, or one that "
+                                 "requires a gradient, but a shape that touches other bodies of a world cannot "
+                                 "stretch: give the shape rides = true, or contact = 'none'")  # fmt: skip
 
 
-def carried(
+def carry_bodies(
     layout: TreeLayout, starts: NDArray[np.int32], rows: NDArray[np.int32], turns: Vector, frame: Tensor, place: Tensor
 ) -> CarriedBodies:
-    """Bodies at ``place`` (bodies, 3) with axes turned by ``turns`` (bodies, 4), in the axes of their links."""
+    """Return carried bodies at ``place`` (bodies, 3) with axes turned by ``turns`` (bodies, 4), in their links'
+    axes.
+    """
     from diffloom_physics_articulated.link_body_kernels import carried_links
     from diffloom_physics_articulated.link_contact_kernels import contact_space
 
@@ -116,16 +131,16 @@ def carried(
     )
 
 
-def whole_links(layout: TreeLayout, frame: Tensor) -> CarriedBodies:
-    """The links themselves."""
+def carry_links(layout: TreeLayout, frame: Tensor) -> CarriedBodies:
+    """Return the links themselves as carried bodies."""
     tree, row = np.divmod(layout.mass_rows, layout.rows)
     starts = np.concatenate([[0], np.cumsum(np.bincount(tree, minlength=layout.trees))]).astype(np.int32)
     turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(row), 1))
-    return carried(layout, starts, row.astype(np.int32), turns, frame, frame.new_zeros((len(row), 3)))
+    return carry_bodies(layout, starts, row.astype(np.int32), turns, frame, frame.new_zeros((len(row), 3)))
 
 
 def link_bodies(links: Sequence[Link], layout: TreeLayout) -> LinkBodies:
-    """Of all pieces of all links that touch."""
+    """Return the shapes in contact of all links."""
     tree, row = np.divmod(layout.mass_rows, layout.rows)
     found = [(n, piece) for n, link in enumerate(links) for piece in link.pieces if piece.body is not None]
     bodies = tuple(piece.body for _, piece in found if piece.body is not None)

@@ -1,12 +1,13 @@
-"""Shapes of links as bodies that a tree carries: where they are, what a force on one does to the joints, and back.
+"""Kernels of shapes of links as carried bodies: their poses, the joint forces by forces on them, and the transposes.
 
-A body rides on a link: its origin at ``offset`` (bodies, 3) and its axes turned by the quaternion ``turn`` (bodies, 4),
+A body sits on a link: its origin at ``offset`` (bodies, 3) and its axes turned by the quaternion ``turn`` (bodies, 4),
 both in the link's axes. Body p of tree t is one of starts[t] to starts[t + 1] - 1, on the link of the simple joint
-rows[p]. With the cotangent b of the joint forces every link has a virtual motion (y_w, y_v), and
+rows[p]. With the cotangent b of the joint forces every link has a virtual motion (y_w, y_v), and the function that is
+transposed is
     phi = sum of force.(y_v + y_w x x) + torque.y_w
-over the bodies, at x from O, is what is transposed. What moves a body ends up as wrenches of its link, as in
-link_contact_kernels. A quaternion r that turns with its link by small turns d becomes r + (0, d) r / 2, so a cotangent
-a of r is the moment vec(a r*) / 2.
+over the bodies, at x from O. Cotangents of a body's pose become wrenches of its link, as in link_contact_kernels. A
+quaternion r that turns with its link by small turns d becomes r + (0, d) r / 2, so a cotangent a of r is the moment
+vec(a r*) / 2.
 """
 
 import functools
@@ -33,18 +34,18 @@ from diffloom_physics_articulated.tree_kernels import (
     velocities,
 )
 
-QUATERNION = INERTIA  # no inertia is asked for here
+QUATERNION = INERTIA  # the place of the inertia is unused here
 
 
 @device
 def ldquat(a, i, c):
-    """Four neighbouring numbers of row i."""
+    """Load four neighbouring numbers of row i."""
     return (a[i, c], a[i, c + 1], a[i, c + 2], a[i, c + 3])
 
 
 @device(inline=False)
 def link_quaternions(t, q, table, frame, s):
-    """The axes of every link of tree t as a unit quaternion."""
+    """Compute the axes of every link of tree t as a unit quaternion."""
     for l in range(int(table[t, 0])):
         d = 7 * l + 1
         parent = int(table[t, d])
@@ -59,14 +60,14 @@ def link_quaternions(t, q, table, frame, s):
 
 @device
 def from_centre(t, p, o, offset, s):
-    """Where the origin of body p is from O; o: the part of its link in the workspace."""
+    """Return the origin of body p relative to O; o is the offset of its link in the workspace."""
     own = (offset[p, 0], offset[p, 1], offset[p, 2])
     return add3(ldvec(s, t, o + PLACE), matvec33(ldturn(s, t, o + TURN), own))
 
 
 @device(inline=False)
 def place_bodies(t, q, u, table, starts, rows, turn, frame, offset, s, q_b, u_b):
-    """Place, quaternion, velocity and angular velocity of the bodies of tree t."""
+    """Compute position, quaternion, velocity and angular velocity of the bodies of tree t."""
     poses(t, q, table, frame, s)
     velocities(t, u, table, s)
     link_quaternions(t, q, table, frame, s)
@@ -86,7 +87,7 @@ def place_bodies(t, q, u, table, starts, rows, turn, frame, offset, s, q_b, u_b)
 
 @device(inline=False)
 def move_bodies(t, b, table, starts, rows, turn, frame, offset, s, q_b, m):
-    """Velocity and angular velocity of the bodies of tree t by joint velocities in row t of b."""
+    """Compute velocity and angular velocity of the bodies of tree t for the joint velocities in row t of b."""
     virtual_motions(t, b, table, s)
     for p in range(starts[t], starts[t + 1]):
         o = HEAD + LINK * rows[p]
@@ -96,7 +97,7 @@ def move_bodies(t, b, table, starts, rows, turn, frame, offset, s, q_b, m):
 
 @device(inline=False)
 def add_wrenches(t, table, starts, rows, offset, s, f):
-    """The wrenches WRENCH of the links of tree t by the forces on its bodies; whether there are any."""
+    """Add the forces on bodies of tree t to the wrenches WRENCH of its links; return true if there are any."""
     zero = s.dtype.type(0)
     acts = False
     for l in range(int(table[t, 0])):
@@ -115,7 +116,7 @@ def add_wrenches(t, table, starts, rows, offset, s, f):
 
 @device(inline=False)
 def body_cotangents(t, p, o, offset, s, q_b, f, c, adj_offset):
-    """Cotangents of the pose and velocity of a body's link as its wrenches, and of the body's place on it."""
+    """Add the cotangents of pose and velocity of a body's link as wrenches, and those of the body's offset."""
     half = s.dtype.type(0.5)
     x = from_centre(t, p, o, offset, s)
     w, _ = ldpair(s, t, o + VELOCITY)
@@ -131,14 +132,14 @@ def body_cotangents(t, p, o, offset, s, q_b, f, c, adj_offset):
 
 @functools.cache
 def carried_links(balls, scalars, links):
-    """place, move, force and adjoint of trees of so many balls, scalars and links, as CarriedBodies has them."""
+    """Return place, move, force and adjoint, as CarriedBodies takes them, for numbers of balls, scalars and links."""
     dq, du = 4 * balls + scalars, 3 * balls + scalars
     out = HEAD + LINK * links
     read_u, read_q = row_reader(du), row_reader(dq)
 
     @device
     def joint_forces(t, table, starts, rows, turn, frame, offset, s, q_b, f):
-        """J^T f."""
+        """Compute J^T f."""
         zero = s.dtype.type(0)
         for k in range(du):
             s[t, out + k] = zero
@@ -150,7 +151,7 @@ def carried_links(balls, scalars, links):
     def joint_forces_adjoint(
         t, q, u, adj_f, table, starts, rows, turn, frame, offset, s, q_b, f, c, adj_frame, adj_offset
     ):
-        """Cotangents of the coordinates and velocities of tree t; where no body feels anything, all are zero."""
+        """Compute the cotangents of the coordinates and velocities of tree t; zero if no force acts."""
         zero = s.dtype.type(0)
         count = int(table[t, 0])
         for k in range(du):

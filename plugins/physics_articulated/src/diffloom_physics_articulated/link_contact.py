@@ -34,10 +34,17 @@ STANDARD_GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class LinkContact:
-    """How the trees of a model touch, with the values that their parameters have now.
+    """Contact of the trees of a model for given parameters.
 
-    frame: (trees, rows, 7) joints in their parents' axes. points, roundness, middle: as LinkPoints places them. values:
-    contact parameters of the law, (links,) each.
+    Args:
+        layout: Layout of the trees.
+        where: Contact points of the links.
+        law: Contact law.
+        frame: Joints in their parents' axes (trees, rows, 7).
+        points: Contact points, as LinkPoints.grow returns them.
+        roundness: Their radii, from LinkPoints.grow.
+        middle: Balls around the points of each link, from LinkPoints.grow.
+        values: Contact parameters of the law (links,).
     """
 
     layout: TreeLayout
@@ -51,11 +58,11 @@ class LinkContact:
 
     @property
     def roundest(self) -> float:
-        """The largest radius [m] of a ball around a point."""
+        """Largest radius [m] of a ball around a point."""
         return float(self.where.roundness.max(initial=0.0))
 
     def ground(self, params: Params) -> NodeTerm:
-        """The plane n.x = ground_height."""
+        """Return the contact term with the plane n.x = ground_height."""
         from diffloom_mechanics.contact.kernels import plane_distance, plane_distance_adjoint
 
         normal = normalise_normal(params["ground_normal"])
@@ -73,8 +80,17 @@ class LinkContact:
         given: Mapping[str, Tensor],
         contact: object = None,
     ) -> NodeTerm:
-        """A surface. given: contact parameters of the pair, one for all or one for each tree; the links' own else.
-        contact: the law, the model's own if not given."""
+        """Return the contact term with the surface of an obstacle.
+
+        Args:
+            name: Name of the term.
+            shape: Distance functions of the obstacle.
+            pose: Pose of the obstacle.
+            size: Sizes of the obstacle.
+            given: Contact parameters of the pair, one for all trees or one each; the remaining ones are those of the
+                links.
+            contact: Contact law; by default that of the model.
+        """
         from diffloom_physics_articulated.link_contact_kernels import contact_space, link_contact
 
         layout, count = self.layout, self.layout.trees
@@ -105,7 +121,7 @@ class LinkContact:
         )  # fmt: skip
 
     def _rows(self, law: ContactLaw, given: Mapping[str, Tensor]) -> tuple[tuple[str, Tensor], ...]:
-        """(trees, rows, parameters) of the normal and of the friction law."""
+        """Return the parameters (trees, rows, parameters) of the normal law and of the friction law."""
         links = len(self.layout.mass_rows)
         tree = torch.from_numpy(self.layout.mass_rows // self.layout.rows)
         pair = {name: value[tree] if value.dim() else value for name, value in law.resolve(given).items()}
@@ -120,8 +136,10 @@ class LinkContact:
         )
 
 
-def make_contact_specs(law: ContactLaw, trees: Sequence[Tree]) -> tuple[ParamSpec, ...]:
-    """Contact parameters of each link: as its table has them, else by the masses and sizes of its tree."""
+def build_contact_specs(law: ContactLaw, trees: Sequence[Tree]) -> tuple[ParamSpec, ...]:
+    """Return the contact parameters of each link, with defaults from its table, or from the masses and sizes of its
+    tree.
+    """
     known = [*law.names, *(spec.name for spec in law.extra_specs)]
     rows = []
     for tree in trees:
@@ -130,7 +148,7 @@ def make_contact_specs(law: ContactLaw, trees: Sequence[Tree]) -> tuple[ParamSpe
                 if key not in known:
                     raise InputError(f"link {link.name!r}: contact: unknown key {key!r}{suggest_name(key, known)}; "
                                      f"the law has {', '.join(known)}")  # fmt: skip
-            rows.append(default_contact(law, tree, link))
+            rows.append(derive_contact(law, tree, link))
     column = {name: torch.tensor([row[name] for row in rows], dtype=torch.float64) for name in law.names}
     each = ("links",)
     return (
@@ -143,8 +161,10 @@ def make_contact_specs(law: ContactLaw, trees: Sequence[Tree]) -> tuple[ParamSpe
     )  # fmt: skip
 
 
-def default_contact(law: ContactLaw, tree: Tree, link: Link) -> dict[str, float]:
-    """Of one link. A tree of mass M that rests on one point of it sinks in by a thousandth of the link's reach."""
+def derive_contact(law: ContactLaw, tree: Tree, link: Link) -> dict[str, float]:
+    """Return the default contact parameters of a link: a tree of mass M on one point sinks by a thousandth of the
+    reach.
+    """
     given = link.contact
     total = max(sum(each.mass for each in tree.links), 1e-6)
     every = [piece.vertices for piece in link.pieces if len(piece.points)]

@@ -1,16 +1,16 @@
-"""Contact of links with a surface, as forces on the joints of a tree, and the transpose.
+"""Kernels of contact of links with a surface, as forces on the joints of a tree, and the transposes.
 
-A link touches with points in its own axes, each in a ball of some radius. The tree's recursion says where its links
-are and how they move; every touching point adds a wrench to its link, and a joint feels S.(sum of the wrenches above
-it). With the cotangent b of the joint forces, y = sum of S b up to a link is its virtual motion, and
+A link touches with points in its own axes, each in a ball of some radius. The tree's recursion gives poses and motions
+of its links; every point in contact adds a wrench to its link, and a joint feels S.(sum of the wrenches above it). With
+the cotangent b of the joint forces, y = sum of S b up to a link is its virtual motion, and the function
     phi = sum of f.(y at the point)
-is what is transposed: the virtual velocity of a point is the cotangent of the contact force there. A point's place
-enters through the gap, through its velocity and through y, all of which end up as wrenches ADJ_POSE, ADJ_VELOCITY and
-WRENCH of its link; joint_adjoint and pose_adjoint bring them down to the coordinates, as they do for inertia.
+is transposed: the virtual velocity of a point is the cotangent of the contact force there. A point's position enters
+through the gap, through its velocity and through y; their cotangents become wrenches ADJ_POSE, ADJ_VELOCITY and WRENCH
+of the link, which joint_adjoint and pose_adjoint pass down to the coordinates, as they do for inertia.
 
-``starts`` (trees, links + 1): where the points of each link begin; ``points`` (trees, points, 3), ``roundness`` (trees,
-points), ``middle`` (trees, links, 4): a ball around all points of a link, centre and radius. The surface is that of an
-obstacle (contact.obstacle_kernels). ``k_n`` and ``k_t`` (trees, links, parameters): the laws' parameters of a link.
+``starts`` (trees, links + 1): first point of each link; ``points`` (trees, points, 3), ``roundness`` (trees, points),
+``middle`` (trees, links, 4): a ball around all points of a link, centre and radius. The surface is that of an obstacle
+(contact.obstacle_kernels). ``k_n`` and ``k_t`` (trees, links, parameters): the laws' parameters of a link.
 """
 
 import functools
@@ -40,13 +40,17 @@ from diffloom_physics_articulated.tree_kernels import (
 
 
 def contact_space(balls: int, scalars: int, links: int) -> int:
-    """Numbers of a tree's row of the workspace: its links, cotangents of forces and velocities, and of coordinates."""
+    """Return the width of a tree's row of the workspace: links, cotangents of forces and velocities, and of
+    coordinates.
+    """
     return HEAD + LINK * links + 2 * (3 * balls + scalars) + 4 * balls + scalars
 
 
 @device(inline=False)
 def gather_forces(i, at, layout, s):
-    """Joint forces S.(sum of the wrenches WRENCH above), in columns ``at``.. of the workspace; wrenches add up."""
+    """Sum the wrenches WRENCH down the tree and store the joint forces S.(sum above) in columns ``at``.. of the
+    workspace.
+    """
     links = int(layout[i, 0])
     for back in range(links):
         l = links - 1 - back
@@ -66,7 +70,7 @@ def gather_forces(i, at, layout, s):
 
 @device(inline=False)
 def virtual_motions(i, b, layout, s):
-    """y of every link for joint velocities in row i of b, and zeros where cotangents are gathered."""
+    """Compute y of every link for the joint velocities in row i of b, and clear the gathered cotangents."""
     zero = s.dtype.type(0)
     none = (zero, zero, zero)
     for l in range(int(layout[i, 0])):
@@ -87,7 +91,9 @@ def virtual_motions(i, b, layout, s):
 
 @functools.cache
 def link_contact(distance, adjoint, normal_law, friction_law, balls, scalars, links):
-    """link_force and its adjoint for a surface, a normal and a friction law, and trees of so many balls and so on."""
+    """Return link_force and its adjoint for a surface, a normal and a friction law, and numbers of balls, scalars,
+    links.
+    """
     in_world, in_world_adjoint = posed_shape(distance, adjoint)
     force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     turning, turning_adjoint = turning_friction(friction_law, add_friction)
@@ -97,7 +103,7 @@ def link_contact(distance, adjoint, normal_law, friction_law, balls, scalars, li
 
     @device(inline=False)
     def near(i, l, slope, o, middle, layout, table, place, turn, size, s):
-        """Whether a point of link l may touch."""
+        """Return true if a point of link l may touch."""
         m = (middle[i, l, 0], middle[i, l, 1], middle[i, l, 2])
         at = add3(ldvec(s, i, 0), ldvec(s, i, o + PLACE))
         at = add3(at, matvec33(ldturn(s, i, o + TURN), m))
@@ -108,7 +114,7 @@ def link_contact(distance, adjoint, normal_law, friction_law, balls, scalars, li
     def push_link(
         i, l, clock, o, starts, points, roundness, layout, table, place, turn, size, k_n, k_t, s
     ):
-        """Add the wrenches of link l's touching points to its WRENCH."""
+        """Add the wrenches of link l's points in contact to its WRENCH."""
         zero = s.dtype.type(0)
         k_link, t_link = k_n[i], k_t[i]
         kn = load(k_link, l)
@@ -131,7 +137,7 @@ def link_contact(distance, adjoint, normal_law, friction_law, balls, scalars, li
         i, clock, q, u, tree, starts, slope, layout, table, frame, points, roundness, middle, place, turn, size,
         k_n, k_t, s,
     ):
-        """Forces on the joints."""
+        """Compute the forces on the joints."""
         zero = s.dtype.type(0)
         poses(i, q, tree, frame, s)
         velocities(i, u, tree, s)
@@ -152,8 +158,9 @@ def link_contact(distance, adjoint, normal_law, friction_law, balls, scalars, li
         i, l, clock, o, starts, points, roundness, layout, table, place, turn, size, k_n, k_t, s,
         adj_points, adj_roundness, adj_place, adj_turn, adj_size, adj_k_n, adj_k_t,
     ):
-        """Cotangents of link l's pose, velocity and virtual motion by its touching points, as wrenches, and of what
-        its contact is made of."""
+        """Add the cotangents of link l's pose, velocity and virtual motion as wrenches, and those of its contact
+        data.
+        """
         zero = s.dtype.type(0)
         none = (zero, zero, zero)
         k_link, t_link, adj_k, adj_t = k_n[i], k_t[i], adj_k_n[i], adj_k_t[i]
@@ -198,7 +205,7 @@ def link_contact(distance, adjoint, normal_law, friction_law, balls, scalars, li
         k_n, k_t, s,
         adj_f, adj_frame, adj_points, adj_roundness, adj_middle, adj_place, adj_turn, adj_size, adj_k_n, adj_k_t,
     ):
-        """Its transpose; where nothing touches, all that is left out is zero."""
+        """Transpose of link_force; links out of contact contribute zero and are skipped."""
         zero = s.dtype.type(0)
         count = int(tree[i, 0])
         poses(i, q, tree, frame, s)

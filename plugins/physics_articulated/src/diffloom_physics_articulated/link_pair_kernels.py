@@ -1,7 +1,7 @@
-"""Shapes of links that touch each other: points of each in the other's shape, for pairs that are listed.
+"""Kernels of contact between shapes of links: points of each in the other's shape, for listed pairs.
 
 ``partners[starts[i]]`` to ``partners[starts[i + 1] - 1]`` are the bodies that body i may touch. Each of a pair computes
-the contact for itself, as in body_pair_kernels.
+the contact, as in body_pair_kernels.
 """
 
 import functools
@@ -12,7 +12,7 @@ from diffloom_mechanics.contact.kernels import body_cotangents, body_pair_contac
 
 @device
 def balls_meet(i, j, q, reach):
-    """Whether the balls around two bodies meet."""
+    """Return true if the bounding balls of two bodies overlap."""
     d = sub3(ld3(q, i), ld3(q, j))
     r = reach[i] + reach[j]
     return dot3(d, d) < r * r
@@ -20,7 +20,7 @@ def balls_meet(i, j, q, reach):
 
 @functools.cache
 def link_pairs(normal_law, friction_law):
-    """Force on a body from its partners and the adjoint, under a NormalFunctions and a FrictionFunctions."""
+    """Return the force on a body from its partners and its adjoint, for a NormalFunctions and a FrictionFunctions."""
     _, _, both_forces, both_forces_adjoint = body_pair_contact(normal_law, friction_law)
 
     @device
@@ -29,7 +29,7 @@ def link_pairs(normal_law, friction_law):
         point_starts, points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values,
         k_n, k_t,
     ):
-        """Force and torque on body i."""
+        """Sum force and torque on body i."""
         own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
         side = (q, u, k_n, k_t)
@@ -48,7 +48,7 @@ def link_pairs(normal_law, friction_law):
         point_starts, points, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values,
         k_n, k_t, adj_f, adj_k_n, adj_k_t,
     ):
-        """Cotangents of body i's state and contact parameters."""
+        """Sum the cotangents of body i's state and contact parameters."""
         own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
         side = (q, u, k_n, k_t)

@@ -1,4 +1,4 @@
-"""The points with which the links of all trees touch, as the kernels take them."""
+"""Contact points of the links of all trees, in the layout of the kernels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ from diffloom_physics_articulated.link import Link
 
 @dataclass(frozen=True)
 class LinkPoints:
-    """Points of all links, trees side by side and padded.
+    """Contact points of all links, trees side by side and padded.
 
-    points (n, 3) [m] in their links' axes, grows (n, 3): how much each moves per growth of its link, roundness (n,)
-    [m], link (n,) its number. place (n,): where each is in (trees x width). starts (trees, rows + 1): where those of a
-    simple joint's link begin. middle (links, 3) [m]: the point about which a link's size grows.
+    Args:
+        points: Points (n, 3) in their links' axes [m].
+        grows: Shift (n, 3) of each point per growth of its link.
+        roundness: Radius of the ball around each point (n,) [m].
+        link: Number of each point's link (n,).
+        place: Flat index of each point in (trees x width), (n,).
+        width: Largest number of points of a tree.
+        starts: First point of each simple joint's link (trees, rows + 1).
+        middle: Centre of scaling of each link (links, 3) [m].
     """
 
     points: Points
@@ -36,12 +42,21 @@ class LinkPoints:
 
     @property
     def touching(self) -> NDArray[np.bool_]:
-        """(links,) which links have points."""
+        """Flags (links,) of links with points."""
         return np.isin(np.arange(len(self.middle)), self.link)
 
-    def placed(self, layout: TreeLayout, growth: Tensor, size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """points (trees, width, 3), roundness (trees, width), and balls (trees, rows, 4) around a link's points, whose
-        links have grown by ``growth`` (links,) [m] along themselves and by the factor ``size`` (links,)."""
+    def grow(self, layout: TreeLayout, growth: Tensor, size: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the points of links that have grown: points, radii, and bounding balls.
+
+        Args:
+            layout: Layout of the trees.
+            growth: Lengths minus initial lengths (links,) [m].
+            size: Scale factors (links,).
+
+        Returns:
+            points (trees, width, 3) [m], roundness (trees, width) [m] and balls (trees, rows, 4) around a link's
+                points.
+        """
         dtype, link, place = growth.dtype, torch.from_numpy(self.link), torch.from_numpy(self.place)
         middle = torch.from_numpy(self.middle).to(dtype)[link]
         own = torch.from_numpy(self.points).to(dtype) + torch.from_numpy(self.grows).to(dtype) * growth[link, None]
@@ -53,7 +68,9 @@ class LinkPoints:
         return points, round_.view(layout.trees, self.width), self._balls(layout, own.detach(), radius.detach())
 
     def heights(self, layout: TreeLayout, turns: Tensor, origins: Tensor, params: Mapping[str, Tensor]) -> Tensor:
-        """(trees,) [m] of the lowest points over the ground, links with axes ``turns`` (links, 3, 3) at ``origins``."""
+        """Return the height (trees,) [m] of the lowest points over the ground, for axes ``turns`` and ``origins`` of
+        the links.
+        """
         link = torch.from_numpy(self.link)
         x = origins[link] + (turns[link] @ torch.from_numpy(self.points).to(origins.dtype)[..., None])[..., 0]
         height = x @ normalise_normal(params["ground_normal"]) - params["ground_height"]
@@ -62,7 +79,7 @@ class LinkPoints:
         return torch.full((layout.trees,), torch.inf, dtype=height.dtype).scatter_reduce(0, tree, height, "amin")
 
     def _balls(self, layout: TreeLayout, own: Tensor, radius: Tensor) -> Tensor:
-        """A little wider than the exact ones, so that rounding in float32 leaves no point out."""
+        """Return balls a little wider than the exact ones, so that rounding in float32 leaves no point outside."""
         link, count = torch.from_numpy(self.link), len(self.middle)
         number = torch.zeros(count, dtype=own.dtype).index_add(0, link, torch.ones_like(radius)).clamp(min=1.0)
         centre = torch.zeros((count, 3), dtype=own.dtype).index_add(0, link, own) / number[:, None]
@@ -73,7 +90,7 @@ class LinkPoints:
 
 
 def link_points(links: Sequence[Link], layout: TreeLayout) -> LinkPoints:
-    """Of all pieces of all links."""
+    """Return the contact points of all links."""
     counts = np.zeros((layout.trees, layout.rows), dtype=np.int64)
     of_link = [sum(len(piece.points) for piece in link.pieces) for link in links]
     counts.reshape(-1)[layout.mass_rows] = of_link
@@ -91,12 +108,12 @@ def link_points(links: Sequence[Link], layout: TreeLayout) -> LinkPoints:
         np.concatenate([np.zeros(0, np.int64), *place]).astype(np.int64),
         width,
         starts.astype(np.int32),
-        np.array([middle_of(link) for link in links]),
+        np.array([find_middle(link) for link in links]),
     )
 
 
-def middle_of(link: Link) -> Points:
-    """The middle of the box around a link's shapes, or its centre of mass where it has none [m]."""
+def find_middle(link: Link) -> Points:
+    """Return the middle of the box around a link's shapes, or its centre of mass without shapes [m]."""
     if not link.pieces:
         return link.centre
     every = np.concatenate([piece.vertices for piece in link.pieces])

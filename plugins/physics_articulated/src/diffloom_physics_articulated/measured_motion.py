@@ -1,7 +1,7 @@
-"""Trees whose motion was measured: copies side by side, starts from poses, and where a tree is.
+"""Trees with measured motion: copies side by side, starts from poses, and poses of a motion.
 
-A tree that flies begins with a link in a free joint, whose frame is what was recorded, and has joints of one coordinate
-each beyond it.
+A flying tree begins with a link in a free joint, whose frame was recorded, and has joints of one coordinate each
+beyond.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROW = re.compile(r"(\w+)\[(.+)\]")
 
 
 def check_flies(tree: Tree) -> None:
-    """InputError unless the tree is a free link with joints of one coordinate beyond it, placed at the origin."""
+    """Raise InputError unless the tree is a free link at the origin with joints of one coordinate beyond it."""
     first, *rest = tree.links
     turned = abs(first.orientation[1:]).max() > 0.0 or abs(first.position).max() > 0.0
     if first.joint != "free" or turned or any(x.joint not in ("revolute", "prismatic", "fixed") for x in rest):
@@ -32,20 +32,23 @@ def check_flies(tree: Tree) -> None:
 
 
 def base_frames(layout: TreeLayout, q: Tensor) -> Tensor:
-    """(frames, trees, 7) place and orientation of the first links, of q (frames, trees, dq)."""
+    """Return the poses (frames, trees, 7) of the first links, from q (frames, trees, dq)."""
     at = 4 * layout.balls
     return torch.cat([q[..., at : at + 3], q[..., :4]], dim=-1)
 
 
 def joint_coordinates(layout: TreeLayout, q: Tensor) -> Tensor:
-    """(frames, trees, joints) of the joints beyond the first links."""
+    """Return the coordinates (frames, trees, joints) of the joints beyond the first links."""
     return q[..., 4 * layout.balls + 3 :]
 
 
 def start_values(start: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """joint_position, joint_orientation and joint_velocity of n copies that start so: position [m] and orientation of
-    the first link, velocity [m/s] and angular_velocity [rad/s] in the world, joint_position [rad] and joint_velocity
-    [rad/s] (n, joints); velocities are 0 where they are not given."""
+    """Return joint_position, joint_orientation and joint_velocity of n copies that start from measured values.
+
+    Args:
+        start: position [m] and orientation of the first link; optionally velocity [m/s] and angular_velocity [rad/s] in
+            the world, and joint_position [rad] and joint_velocity [rad/s] (n, joints). Missing velocities are 0.
+    """
     place, turn, joints = start["position"], unit_quaternions(start["orientation"]), start["joint_position"]
     still = torch.zeros_like(place)
     velocity, spin = start.get("velocity", still), start.get("angular_velocity", still)
@@ -60,7 +63,9 @@ def start_values(start: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def copied_values(tree: Tree, specs: Mapping[str, ParamSpec], axes: Mapping[str, int], count: int,
                   values: Mapping[str, Any]) -> dict[str, Tensor]:  # fmt: skip
-    """Parameters of ``count`` copies of a tree from those of one. ``mass[1]`` or ``mass[forearm]`` is one row."""
+    """Return the parameters of ``count`` copies of a tree from those of one; ``mass[1]`` or ``mass[forearm]`` is one
+    row.
+    """
     one = {axis: number // count for axis, number in axes.items()}
     found: dict[str, Tensor] = {}
     for name, value in values.items():
@@ -75,7 +80,7 @@ def copied_values(tree: Tree, specs: Mapping[str, ParamSpec], axes: Mapping[str,
             raise InputError(f"{name}: the model has no parameter {key!r}; it has {', '.join(specs)}")
         before = found.get(key)
         if before is None:
-            # A copy's defaults are those of the first.
+            # All copies have the defaults of the first.
             default = torch.as_tensor(specs[key].default, dtype=torch.float64)
             before = default.expand(specs[key].full_shape(axes))[: one.get(str(specs[key].shape[0]))]
         before = before.expand(specs[key].full_shape(one))
@@ -85,7 +90,7 @@ def copied_values(tree: Tree, specs: Mapping[str, ParamSpec], axes: Mapping[str,
 
 
 def _whole(name: str, value: Tensor, specs: Mapping[str, ParamSpec], one: Mapping[str, int]) -> Tensor:
-    """A parameter of one tree in its shape; a flat list of as many numbers will do."""
+    """Return a parameter of one tree in its shape, also from a flat list of as many numbers."""
     if name not in specs:
         raise InputError(f"{name}: the model has no such parameter; it has {', '.join(specs)}")
     full = specs[name].full_shape(one)
@@ -100,7 +105,7 @@ def _tiled(value: Tensor, spec: ParamSpec, one: Mapping[str, int], count: int) -
 
 
 def _row(tree: Tree, given: str, name: str) -> int:
-    """The row that a number or the name of a link stands for."""
+    """Return the row of a number or of the name of a link."""
     names = [link.name for link in tree.links]
     if given in names:
         return names.index(given)

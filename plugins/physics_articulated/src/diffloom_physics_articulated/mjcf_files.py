@@ -10,12 +10,12 @@ import numpy as np
 from diffloom.interfaces import InputError
 from diffloom_physics_articulated import rotations
 from diffloom_physics_articulated.link import Tree, Vector
-from diffloom_physics_articulated.tree_tables import read_link, tree_of
+from diffloom_physics_articulated.tree_tables import read_link, sort_links
 from diffloom_physics_articulated.xml_files import Element, XmlFile
 
 JOINTS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "free"}
-LYING = rotations.about(np.array([1.0, 0.0, 0.0]), 0.5 * np.pi)
-"""MuJoCo's round shapes lie along z, ours stand along y."""
+LYING = rotations.rotate_about(np.array([1.0, 0.0, 0.0]), 0.5 * np.pi)
+"""Rotation from round shapes along y, as here, to those along z, as in MJCF."""
 Tables = list[dict[str, Any]]
 POSE = {"pos", "quat", "euler", "axisangle", "xyaxes", "zaxis"}
 READ = {
@@ -36,12 +36,12 @@ READ = {
     "position": {"joint", "gear", "kp", "kv"},
     "velocity": {"joint", "gear", "kv"},
 }
-"""Attributes that are read where a class of defaults gives them."""
+"""Attributes that are read from classes of defaults."""
 
 
 @dataclass
 class MjcfReader:
-    """What holds for the whole file: settings of the compiler, defaults by class and tag, meshes and colours."""
+    """State of reading a file: compiler settings, defaults by class and tag, meshes and colours."""
 
     file: XmlFile
     degrees: bool = True
@@ -53,37 +53,37 @@ class MjcfReader:
     colours: dict[str, Vector] = field(default_factory=dict)
     count: int = 0
 
-    def filled(self, element: Element, within: str) -> Element:
-        """The element with what its class, or the body's, says by default; for reading only."""
+    def fill_defaults(self, element: Element, within: str) -> Element:
+        """Return the element, for reading only, with the defaults of its class or of its body."""
         chosen = self.file.text(element, "class") or within or "main"
         if chosen not in self.defaults:
-            raise InputError(f"{self.file.path.name}: there is no default class {chosen!r}")
-        return self.file.filled(element, self.defaults[chosen].get(element.tag, {}))
+            raise InputError(f"{self.file.path.name}: no <default> has the class {chosen!r}; define it in <default>")
+        return self.file.fill_defaults(element, self.defaults[chosen].get(element.tag, {}))
 
     def angle(self, value: float) -> float:
-        """In radians."""
+        """Return an angle in radians."""
         return float(np.deg2rad(value)) if self.degrees else value
 
     def pose(self, element: Element) -> tuple[Vector, Vector]:
-        """Position and quaternion of a body, geom or inertial."""
+        """Return position and quaternion of a body, geom or inertial."""
         file = self.file
         place = file.vector(element, "pos", (0.0, 0.0, 0.0))
         if (euler := file.numbers(element, "euler", 3)) is not None:
-            return place, rotations.of_euler(np.array([self.angle(float(a)) for a in euler]), self.order)
+            return place, rotations.convert_euler(np.array([self.angle(float(a)) for a in euler]), self.order)
         if (axis := file.numbers(element, "axisangle", 4)) is not None:
-            return place, rotations.about(axis[:3], self.angle(float(axis[3])))
+            return place, rotations.rotate_about(axis[:3], self.angle(float(axis[3])))
         if (pair := file.numbers(element, "xyaxes", 6)) is not None:
             x = pair[:3] / np.linalg.norm(pair[:3])
             y = pair[3:] - (pair[3:] @ x) * x
             y /= np.linalg.norm(y)
-            return place, rotations.of_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
+            return place, rotations.convert_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
         if (z := file.numbers(element, "zaxis", 3)) is not None:
-            return place, rotations.between(np.array([0.0, 0.0, 1.0]), z)
+            return place, rotations.rotate_between(np.array([0.0, 0.0, 1.0]), z)
         return place, file.vector(element, "quat", (1.0, 0.0, 0.0, 0.0))
 
 
 def read_mjcf(file: XmlFile, turn: Vector) -> Tree:
-    """The tree of a file; turn: of the world, so that up is y."""
+    """Return the tree of a file, rotated by ``turn`` so that up is y."""
     reading = MjcfReader(file)
     for compiler in file.children(file.root, "compiler"):
         reading.degrees = file.text(compiler, "angle", "degree") != "radian"
@@ -104,11 +104,13 @@ def read_mjcf(file: XmlFile, turn: Vector) -> Tree:
     read_actuators(reading, tables)
     for table in tables:
         table.pop("joint name", None)
-    return tree_of(file.text(file.root, "model", "model") or "model", [read_link(k, t) for k, t in enumerate(tables)])
+    return sort_links(
+        file.text(file.root, "model", "model") or "model", [read_link(k, t) for k, t in enumerate(tables)]
+    )
 
 
 def place_root(table: dict[str, Any], turn: Vector) -> None:
-    """Turn a root from the file's world to ours."""
+    """Rotate a root from the file's world to the world with y up."""
     if table["joint"] == "free":
         table["start"] = rotations.matrix(turn) @ np.array(table["position"])
         table["start_orientation"] = rotations.product(turn, table["orientation"])
@@ -119,7 +121,7 @@ def place_root(table: dict[str, Any], turn: Vector) -> None:
 
 
 def read_defaults(reading: MjcfReader, element: Element, above: dict[str, dict[str, str]], name: str) -> None:
-    """Classes of defaults, each with what the one around it says."""
+    """Read classes of defaults, each of which inherits from the enclosing one."""
     file = reading.file
     name = file.text(element, "class", name) or name
     own = {tag: dict(values) for tag, values in above.items()}
@@ -134,13 +136,13 @@ def read_defaults(reading: MjcfReader, element: Element, above: dict[str, dict[s
 
 
 def read_assets(reading: MjcfReader, asset: Element) -> None:
-    """Meshes and colours."""
+    """Read meshes and colours."""
     file = reading.file
     for mesh in file.children(asset, "mesh"):
         path = file.name(mesh, "file")
         name = file.text(mesh, "name") or path.rpartition("/")[2].rpartition(".")[0]
         scale = file.vector(mesh, "scale", (1.0, 1.0, 1.0)).tolist()
-        reading.meshes[name] = {"mesh": file.beside(path, reading.mesh_folder), "scale": scale}
+        reading.meshes[name] = {"mesh": file.find_file(path, reading.mesh_folder), "scale": scale}
     for material in file.children(asset, "material"):
         colour = file.numbers(material, "rgba", 4)
         if colour is not None:
@@ -150,7 +152,10 @@ def read_assets(reading: MjcfReader, asset: Element) -> None:
 def read_body(
     reading: MjcfReader, body: Element, parent: str | None, shift: Vector, within: str, tables: Tables
 ) -> None:
-    """A body and those it carries. Its link's origin is where its last joint is; shift: that of the parent."""
+    """Read a body and its children into ``tables``; ``shift`` is the offset of the parent's link.
+
+    The origin of a link is that of the body's last joint.
+    """
     file = reading.file
     reading.count += 1
     name = file.text(body, "name") or f"body {reading.count}"
@@ -175,16 +180,16 @@ def read_body(
 
 
 def read_joints(reading: MjcfReader, body: Element, within: str) -> Tables:
-    """The joints of a body; none is a fixed one."""
+    """Return the joints of a body; without any, a fixed one."""
     file = reading.file
     for free in file.children(body, "freejoint"):
         return [{"joint": "free", "anchor": np.zeros(3), "joint name": file.text(free, "name")}]
-    found = [read_joint(reading, reading.filled(e, within)) for e in body if e.tag == "joint"]
+    found = [read_joint(reading, reading.fill_defaults(e, within)) for e in body if e.tag == "joint"]
     return found or [{"joint": "fixed", "anchor": np.zeros(3), "joint name": None}]
 
 
 def read_joint(reading: MjcfReader, joint: Element) -> dict[str, Any]:
-    """A joint as part of a link's table."""
+    """Return a joint as part of a link's table."""
     file = reading.file
     kind = file.text(joint, "type", "hinge") or "hinge"
     if kind not in JOINTS:
@@ -212,12 +217,12 @@ def read_joint(reading: MjcfReader, joint: Element) -> dict[str, Any]:
 
 
 def read_matter(reading: MjcfReader, body: Element, within: str, at: Vector, table: dict[str, Any]) -> None:
-    """Shapes and mass of a body: its <inertial>, else those of its geoms."""
+    """Read shapes and mass of a body: those of its <inertial>, or else of its geoms."""
     file = reading.file
     shapes = []
     for element in body:
         if element.tag == "geom":
-            shape = read_geom(reading, reading.filled(element, within))
+            shape = read_geom(reading, reading.fill_defaults(element, within))
             if shape is None:
                 file.leave(element)
             else:
@@ -231,13 +236,13 @@ def read_matter(reading: MjcfReader, body: Element, within: str, at: Vector, tab
         table["mass"], table["centre_of_mass"] = float(file.vector(inertial, "mass", (0.0,))[0]), place - at
         whole = file.numbers(inertial, "fullinertia", 6)
         diagonal = file.vector(inertial, "diaginertia", (0.0, 0.0, 0.0))
-        table["inertia"] = rotations.turned_inertia(
+        table["inertia"] = rotations.rotate_inertia(
             turn, np.concatenate([diagonal, np.zeros(3)]) if whole is None else whole
         )
 
 
 def read_geom(reading: MjcfReader, geom: Element) -> dict[str, Any] | None:
-    """A geom as a shape's table; None for kinds that are not read."""
+    """Return a geom as a shape's table; None for a kind that is not read."""
     file = reading.file
     kind = file.text(geom, "type", "mesh" if "mesh" in geom.attrib else "sphere") or "sphere"
     place, turn = reading.pose(geom)
@@ -247,7 +252,7 @@ def read_geom(reading: MjcfReader, geom: Element) -> dict[str, Any] | None:
     half = float(size[1]) if len(size) > 1 else 0.0
     if ends is not None:
         place, way = 0.5 * (ends[:3] + ends[3:]), ends[:3] - ends[3:]
-        turn, half = rotations.between(np.array([0.0, 0.0, 1.0]), way), 0.5 * float(np.linalg.norm(way))
+        turn, half = rotations.rotate_between(np.array([0.0, 0.0, 1.0]), way), 0.5 * float(np.linalg.norm(way))
     if kind == "box":
         shape: dict[str, Any] = {"shape": "box", "size": (2.0 * size[:3]).tolist()}
     elif kind == "sphere":
@@ -270,14 +275,14 @@ def read_geom(reading: MjcfReader, geom: Element) -> dict[str, Any] | None:
 
 
 def read_actuators(reading: MjcfReader, tables: Tables) -> None:
-    """Servos: <position> and <velocity> set a joint's gains; a <motor> without gear is the joint's torque."""
+    """Read servos: <position> and <velocity> set a joint's gains; a <motor> without gear is the joint's torque."""
     file = reading.file
     by_joint = {table["joint name"]: table for table in tables if table.get("joint name")}
     for actuators in file.children(file.root, "actuator"):
         for element in actuators:
             if element.tag not in ("motor", "position", "velocity"):
                 continue
-            given = reading.filled(element, "")
+            given = reading.fill_defaults(element, "")
             table = by_joint.get(file.text(given, "joint"))
             file.text(given, "name")
             gear = file.numbers(given, "gear", None, np.ones(1))

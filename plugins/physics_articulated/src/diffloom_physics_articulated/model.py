@@ -29,37 +29,47 @@ from diffloom_physics_articulated import measured_motion
 from diffloom_physics_articulated.kinematics import link_poses
 from diffloom_physics_articulated.layout import build_layout
 from diffloom_physics_articulated.link import VELOCITIES, Tree
-from diffloom_physics_articulated.link_bodies import link_bodies, whole_links
-from diffloom_physics_articulated.link_contact import LinkContact, make_contact_specs
+from diffloom_physics_articulated.link_bodies import carry_links, link_bodies
+from diffloom_physics_articulated.link_contact import LinkContact, build_contact_specs
 from diffloom_physics_articulated.link_points import link_points
 from diffloom_physics_articulated.mass_properties import (
-    check_real,
+    check_physical,
     from_log_cholesky,
-    stretched,
-    stretched_inertia,
+    stretch_inertia,
+    stretch_vectors,
     ten_numbers,
     to_log_cholesky,
 )
 from diffloom_physics_articulated.model_files import read_tree
-from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, specs_of
-from diffloom_physics_articulated.self_contact import Pairs, link_contacts, touching_links
-from diffloom_physics_articulated.surfaces import TreeSurface, surface_of
-from diffloom_physics_articulated.tree_set import joint_forces, trees as tree_nodes
+from diffloom_physics_articulated.parameters import COMMANDS, PASSIVE, build_specs
+from diffloom_physics_articulated.self_contact import Pairs, build_link_contact_term, select_touching_links
+from diffloom_physics_articulated.surfaces import TreeSurface, build_surface
+from diffloom_physics_articulated.tree_set import build_joint_term, build_tree_set
 
 PADDING = (0.0, 0.0, 0.0, 0.0, 1.0, -1e3, 1e3, 0.0, 0.0, 0.0, 0.0)
-"""Of velocities that a smaller tree does not have: no force, and a friction speed to divide by."""
+"""Joint row of velocities that a smaller tree does not have: no force, and a friction speed other than 0."""
 
 
 @final
 class ArticulatedModel(Model):
     """Trees of links that joints hold together.
 
-    trees: one table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or ``{"links":
-    [...]}``, or a Tree. ground: whether links touch a ground plane; touches: whether they touch obstacles and other
-    bodies of a world (by default as the ground); self_contact: which links of a tree touch each other, True for all but
-    neighbours, or pairs of names; contact: the contact law of all. The state is one row for each tree:
-    q the quaternions of its balls and then its scalar coordinates, u angular velocities in the links' axes and then
-    rates. See docs/models/articulated.md.
+    The state is one row for each tree: q holds the quaternions of its balls and then its scalar coordinates, u the
+    angular
+    velocities of its balls in the links' axes and then the rates. docs/models/articulated.md lists all keys, parameters
+    and equations.
+
+    Args:
+        trees: One table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or
+            ``{"links": [...]}``, or a Tree.
+        ground: True if links touch a ground plane.
+        touches: True if links touch obstacles and other bodies of a world; by default as ``ground``.
+        contact: Contact law: a registered name, a table with the key ``law``, or a law.
+        self_contact: Links of a tree that touch each other: True for all but neighbours, or pairs of names.
+
+    Example:
+        model = ArticulatedModel([{"builder": "double_pendulum", "lengths": [1.0, 0.7]}])
+        path = simulate(model, model.params(), dt=1e-3, steps=1000)
     """
 
     example_settings = ExampleSettings(
@@ -94,10 +104,10 @@ class ArticulatedModel(Model):
             raise InputError("ArticulatedModel: no joint can move; expected at least one that is not fixed")
         self.ground, self.touches = bool(ground), bool(ground if touches is None else touches)
         self.contact = resolve_contact_law(contact)
-        self.self_contact, self._pairs = self_contact, touching_links(self.trees, self_contact)
-        self._specs = specs_of(self.links)
+        self.self_contact, self._pairs = self_contact, select_touching_links(self.trees, self_contact)
+        self._specs = build_specs(self.links)
         if self._in_contact:
-            self._specs += make_contact_specs(self.contact, self.trees)
+            self._specs += build_contact_specs(self.contact, self.trees)
         self._contact_names = tuple(spec.name for spec in (*self.contact.specs, *self.contact.extra_specs))
         self._points, self._bodies = link_points(self.links, self.layout), link_bodies(self.links, self.layout)
         if self._in_contact and not self._points.touching.any():
@@ -111,12 +121,12 @@ class ArticulatedModel(Model):
 
     @property
     def _in_contact(self) -> bool:
-        """Whether links touch anything at all."""
+        """True if links touch anything at all."""
         return self.ground or self.touches or bool(self._pairs)
 
     @classmethod
     def example(cls) -> ArticulatedModel:
-        """A swinging arm on a cart and a body in free flight with a limb: every kind of joint, spring and motor."""
+        """Return a swinging arm on a cart and a flying body with a limb: every kind of joint, spring and motor."""
         from diffloom_physics_articulated.example import example_trees
 
         return cls(example_trees())
@@ -157,31 +167,31 @@ class ArticulatedModel(Model):
         return State(q.view(layout.trees, layout.dq), u)
 
     def joint_frames(self, params: Params) -> Tensor:
-        """(trees, rows, 7) joints in their parents' axes."""
+        """Return the pose (trees, rows, 7) of each joint in its parent's axes: position [m] and quaternion."""
         count = len(self.links)
-        # A link without parent is placed in the world, which does not stretch.
+        # The parent of a root is the world, which does not stretch.
         along = torch.cat([self._along, torch.zeros(1, 3).double()])[self._parents].to(params.dtype)
         ratio = torch.cat([self._ratio(params), torch.ones(1, dtype=params.dtype)])[self._parents]
-        r = stretched(broadcast(params["frame_position"], (count, 3)), along, ratio)
+        r = stretch_vectors(broadcast(params["frame_position"], (count, 3)), along, ratio)
         e = broadcast(params["frame_orientation"], (count, 4))
         otherwise = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
         return self.layout.by_row(torch.cat([r, e], dim=1), self.layout.frame_rows, otherwise)
 
     def _ratio(self, params: Params) -> Tensor:
-        """(links,) length by the length that the link was made with."""
+        """Return the length (links,) of each link relative to its initial length."""
         return broadcast(params["length"], (len(self.links),)) / self._lengths.to(params.dtype)
 
     def ten_numbers(self, params: Params) -> Tensor:
-        """(links, 10) mass, first moment and second moments of each link about its origin, in its axes."""
+        """Return (links, 10): mass, first moment and second moments of each link about its origin, in its axes."""
         count, dtype = len(self.links), params.dtype
         if "log_inertia" in params:
             return from_log_cholesky(broadcast(params["log_inertia"], (count, 10)))
         mass, inertia = broadcast(params["mass"], (count,)), broadcast(params["inertia"], (count, 6))
-        check_real(mass, inertia, tuple(link.name for link in self.links))
+        check_physical(mass, inertia, tuple(link.name for link in self.links))
         ratio, along = self._ratio(params), self._along.to(dtype)
-        centre = stretched(broadcast(params["centre_of_mass"], (count, 3)), along, ratio)
+        centre = stretch_vectors(broadcast(params["centre_of_mass"], (count, 3)), along, ratio)
         slender = self._slender.to(dtype)
-        return ten_numbers(mass, centre, stretched_inertia(inertia, along, 1.0 + slender * (ratio - 1.0)))
+        return ten_numbers(mass, centre, stretch_inertia(inertia, along, 1.0 + slender * (ratio - 1.0)))
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         layout, count = self.layout, len(self.layout.dofs)
@@ -189,31 +199,34 @@ class ArticulatedModel(Model):
         armature = layout.by_velocity(broadcast(params["armature"], (count,)))
         gravity = broadcast(params["gravity"], (layout.trees, 3))
         frame = self.joint_frames(params)
-        nodes = replace(tree_nodes(layout, frame, inertia, armature, gravity), carries=self._carries(frame))
-        terms: tuple[Term, ...] = (joint_forces(layout, self._passive(params), self._commands(params, control)),)
+        nodes = replace(build_tree_set(layout, frame, inertia, armature, gravity), carries=self._carries(frame))
+        terms: tuple[Term, ...] = (build_joint_term(layout, self._passive(params), self._commands(params, control)),)
         if not self._in_contact:
             return Mechanics(nodes, terms)
         contact = self._link_contact(params)
         if self.ground:
             terms = (*terms, contact.ground(params))
         if self._pairs:
-            terms = (*terms, link_contacts(self.contact, self._carried(params), self._bodies.link, self._pairs))
+            terms = (
+                *terms,
+                build_link_contact_term(self.contact, self._carried(params), self._bodies.link, self._pairs),
+            )
         if self.touches:
             nodes = replace(nodes, touches=TouchingLinks(contact.term, contact.roundest, lambda: self._carried(params)))
         return Mechanics(nodes, terms)
 
     def _carries(self, frame: Tensor) -> CarriedLinks:
-        """Links that other bodies of a world can hold."""
+        """Return the links that other bodies of a world can be attached to."""
 
         def places(q: Tensor) -> tuple[Tensor, Tensor]:
             turns, origins = link_poses(self.layout, frame, q[None])
             return turns[0], origins[0]
 
         names = tuple(link.name for link in self.links)
-        return CarriedLinks(names, lambda: whole_links(self.layout, frame), places)
+        return CarriedLinks(names, lambda: carry_links(self.layout, frame), places)
 
     def _carried(self, params: Params) -> NodeSet:
-        """What links touch other bodies of a world with."""
+        """Return the node set of the links' shapes, which touch other bodies of a world."""
         count = (len(self.links),)
         mass, growth, size = self.ten_numbers(params)[:, 0], self._growth(params), broadcast(params["size"], count)
         values = {name: broadcast(params[name], count) for name in self._contact_names if name in params}
@@ -221,17 +234,17 @@ class ArticulatedModel(Model):
 
     def _link_contact(self, params: Params) -> LinkContact:
         count = len(self.links)
-        placed = self._points.placed(self.layout, self._growth(params), broadcast(params["size"], (count,)))
+        grown = self._points.grow(self.layout, self._growth(params), broadcast(params["size"], (count,)))
         values = self.contact.resolve(params)
         own = {name: broadcast(values[name], (count,)) for name in self.contact.names}
-        return LinkContact(self.layout, self._points, self.contact, self.joint_frames(params), *placed, own)
+        return LinkContact(self.layout, self._points, self.contact, self.joint_frames(params), *grown, own)
 
     def _growth(self, params: Params) -> Tensor:
-        """(links,) how much longer than made each link is [m]."""
+        """Return the length (links,) of each link minus its initial length [m]."""
         return broadcast(params["length"], (len(self.links),)) - self._lengths.to(params.dtype)
 
     def _passive(self, params: Params) -> Tensor:
-        """(trees, du, 11) what joints do by themselves."""
+        """Return (trees, du, 11): springs, damping, friction, limits and servo gains of the joints."""
         count = (len(self.layout.dofs),)
         parts = [
             self.layout.by_velocity(broadcast(params[name], count), otherwise)
@@ -240,27 +253,36 @@ class ArticulatedModel(Model):
         return torch.stack(parts, dim=-1)
 
     def _commands(self, params: Params, control: Control) -> Tensor:
-        """(1 or steps, trees, du, 3) what motors are told."""
+        """Return (1 or steps, trees, du, 3): torque, target position and target velocity of the motors."""
         count = (len(self.layout.dofs),)
         parts = [self.layout.by_velocity(get_step_values(name, params, control, count)) for name in COMMANDS]
         steps = max(len(part) for part in parts)
         return torch.stack([part.expand(steps, -1, -1) for part in parts], dim=-1)
 
     def poses(self, trajectory: Trajectory, params: Params) -> tuple[Tensor, Tensor]:
-        """Axes (frames, links, 3, 3) and origins (frames, links, 3) [m] of all links, differentiable."""
+        """Return axes (frames, links, 3, 3) and origins (frames, links, 3) [m] of all links, differentiable.
+
+        Args:
+            trajectory: States.
+            params: Parameters of the model.
+        """
         return link_poses(self.layout, self.joint_frames(params), trajectory.q)
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         if self._surface is None:
-            self._surface = surface_of(self.links)
+            self._surface = build_surface(self.links)
         turns, origins = self.poses(trajectory, params)
         if "size" not in params:
-            return self._surface.placed(turns, origins, self._growth(params))
+            return self._surface.pose(turns, origins, self._growth(params))
         size = broadcast(params["size"], (len(self.links),))
-        return self._surface.placed(turns, origins, self._growth(params), size, self._points.middle)
+        return self._surface.pose(turns, origins, self._growth(params), size, self._points.middle)
 
     def copies(self, count: int) -> ArticulatedModel:
-        """``count`` copies of the model's one tree that do not touch each other: many runs in one rollout."""
+        """Return a model of ``count`` copies of the one tree, which do not touch each other: many runs in one rollout.
+
+        Raises:
+            InputError: The model has several trees, or its tree does not begin with a free link.
+        """
         if len(self.trees) != 1:
             raise InputError(f"copies: got a model of {len(self.trees)} trees; expected one")
         measured_motion.check_flies(self.trees[0])
@@ -270,30 +292,42 @@ class ArticulatedModel(Model):
         )  # fmt: skip
 
     def copied_values(self, values: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Parameters of all copies from those of one; ``mass[1]`` or ``mass[forearm]`` is one row."""
+        """Return the parameters of all copies from those of one; ``mass[1]`` or ``mass[forearm]`` is one row."""
         specs = {spec.name: spec for spec in self.specs}
         return measured_motion.copied_values(self.trees[0], specs, self.axes, len(self.trees), values)
 
     def start_values(self, start: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Parameters with which copies start at measured poses and velocities, see measured_motion.start_values."""
+        """Return parameters with which copies start at measured poses and velocities (see
+        measured_motion.start_values).
+        """
         return measured_motion.start_values(start)
 
     def frames(self, trajectory: Trajectory, params: Params) -> Tensor:
-        """(frames, trees, 7): place [m] and orientation w, x, y, z of each tree's first link, in a free joint."""
+        """Return the pose (frames, trees, 7) of each tree's first link, in a free joint: position [m] and quaternion
+        w, x, y, z.
+        """
         return measured_motion.base_frames(self.layout, trajectory.q)
 
     def joint_coordinates(self, trajectory: Trajectory) -> Tensor:
-        """(frames, trees, joints) [rad] of the joints beyond the first links."""
+        """Return the coordinates (frames, trees, joints) [rad] of the joints beyond the first links."""
         return measured_motion.joint_coordinates(self.layout, trajectory.q)
 
     def heights(self, params: Params) -> Tensor:
-        """(trees,) [m] of each tree's lowest touching point over the ground, at the start."""
+        """Return the height (trees,) [m] of each tree's lowest contact point over the ground, at the start."""
         q = self.initial_state(params).q[None]
         turns, origins = (x[0] for x in link_poses(self.layout, self.joint_frames(params), q))
         return self._points.heights(self.layout, turns, origins, params)
 
     def dof(self, link: str, number: int = 0) -> int:
-        """The place of a joint's velocity ``number`` among "dofs", by the name of the link that the joint carries."""
+        """Return the index in "dofs" of a velocity of a joint.
+
+        Args:
+            link: Name of the link that the joint carries.
+            number: Index of the velocity within the joint.
+
+        Raises:
+            InputError: No link has this name.
+        """
         first = 0
         for each in self.links:
             if each.name == link:

@@ -1,4 +1,4 @@
-"""The parameters of a scene of trees, with the values their links start from."""
+"""Parameters of a scene of trees, with the values from which the links start."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ PASSIVE = (
     "stiffness", "rest_position", "damping", "dry_friction", "friction_speed", "lower_limit", "upper_limit",
     "limit_stiffness", "limit_damping", "servo_stiffness", "servo_damping",
 )  # fmt: skip
-"""Parameters of each velocity, in the order of the kernels."""
+"""Parameters for each velocity, in the order of the kernels."""
 COMMANDS = ("torque", "target_position", "target_velocity")
 
 
-def specs_of(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
-    """Every parameter of the model."""
-    return (*link_specs(links), *joint_specs(links), *start_specs(links))
+def build_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
+    """Return every parameter of the model."""
+    return (*build_link_specs(links), *build_joint_specs(links), *build_start_specs(links))
 
 
 def rows(values: Sequence[object]) -> Tensor:
-    """Numbers of all links in one tensor."""
+    """Return the numbers of all links as one tensor."""
     return torch.tensor(np.array(values), dtype=torch.float64)
 
 
-def link_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
-    """What links are made of and where their joints are."""
+def build_link_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
+    """Return the parameters of mass, shape and joint positions of the links."""
     each = ("links",)
     return (
         ParamSpec("mass", rows([x.mass for x in links]), "kg", "mass of each link", each, POSITIVE),
@@ -50,12 +50,14 @@ def link_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def joint_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
-    """Of each velocity of each joint; units are those of a revolute joint, with m for rad in prismatic ones."""
+def build_joint_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
+    """Return the parameters for each velocity of each joint; units are those of a revolute joint, with m for rad in
+    prismatic.
+    """
     each = ("dofs",)
 
     def column(key: str) -> Tensor:
-        return velocity_rows(links, key)
+        return collect_velocities(links, key)
 
     return (
         ParamSpec("armature", column("armature"), "kg m^2", "inertia of the motor, as the joint feels it", each,
@@ -85,8 +87,8 @@ def joint_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def start_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
-    """Coordinates and velocities at the start."""
+def build_start_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
+    """Return the coordinates and velocities at the start."""
     coordinates = np.concatenate([np.zeros(0), *(link.coordinates for link in links)])
     turns = [link.turn for link in links if link.joint in ("ball", "free")]
     return (
@@ -94,12 +96,12 @@ def start_specs(links: Sequence[Link]) -> tuple[ParamSpec, ...]:
                   "joints", ("scalars",)),
         ParamSpec("joint_orientation", rows(turns).reshape(-1, 4), "", "of ball joints at the start, quaternion w, x, "
                   "y, z of any length", ("balls", 4)),
-        ParamSpec("joint_velocity", velocity_rows(links, "velocity"), "rad/s", "at the start; m/s in prismatic joints, "
-                  "angular velocity in the link's axes in balls", ("dofs",)),
+        ParamSpec("joint_velocity", collect_velocities(links, "velocity"), "rad/s", "at the start; m/s in prismatic "
+                  "joints, angular velocity in the link's axes in balls", ("dofs",)),
     )  # fmt: skip
 
 
-def velocity_rows(links: Sequence[Link], key: str) -> Tensor:
-    """(dofs,) of all joints."""
+def collect_velocities(links: Sequence[Link], key: str) -> Tensor:
+    """Return the values (dofs,) of all joints."""
     parts = [link.values.get(key, np.full(VELOCITIES[link.joint], DEFAULTS[key])) for link in links]
     return torch.tensor(np.concatenate([np.zeros(0), *parts]))

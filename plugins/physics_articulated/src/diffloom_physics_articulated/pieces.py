@@ -1,4 +1,4 @@
-"""Shapes on links: the points where they touch, what is drawn of them, and the mass they bring."""
+"""Shapes on links: their contact points, surfaces and masses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ ROUND = ("sphere", "capsule")
 WAYS = ("vertices", "surface", "round", "none")
 
 
-def touching_points(shape: LinkShape, table: Mapping[str, Any]) -> tuple[Points, Points, float]:
-    """Points (n, 3) [m] of a shape that touch surfaces, those that touch other bodies, and the radius [m] of the ball
-    around each.
+def sample_contact_points(shape: LinkShape, table: Mapping[str, Any]) -> tuple[Points, Points, float]:
+    """Return points that touch surfaces, points that touch other bodies, and the radius of the ball around each.
 
-    ``contact`` of its table: "vertices" (8 of a box), "surface" (these, and points on edges and faces at most
-    ``spacing`` [m] apart), "round" (the default of spheres and capsules) or "none". ``rounding`` [m]: the radius of a
-    box's edges and corners. Other bodies are touched by points on edges and faces either way.
+    Points that touch other bodies lie on vertices, edges and faces in any case.
+
+    Args:
+        shape: The shape.
+        table: ``contact``: "vertices" (8 of a box), "surface" (with points on edges and faces at most ``spacing`` [m]
+            apart), "round" (the default of spheres and capsules) or "none"; ``rounding``: radius of a box's edges [m].
+
+    Returns:
+        Points (n, 3) [m], points (m, 3) [m], radius [m].
     """
     way = check_choice("contact", str(table.get("contact", "round" if shape.kind in ROUND else "vertices")), WAYS)
     if way == "none":
@@ -51,7 +56,13 @@ OWN = ("position", "orientation", "mass", "density", "colour", "rides", "contact
 
 @dataclass(frozen=True)
 class MassMoments:
-    """mass [kg], centre (3,) [m] and second moments C (3, 3) about it [kg m^2], in the link's axes."""
+    """Mass and second moments of a shape in the link's axes.
+
+    Args:
+        mass: Mass [kg].
+        centre: Centre of mass (3,) [m].
+        moments: Second moments C (3, 3) about the centre [kg m^2].
+    """
 
     mass: float
     centre: Vector
@@ -59,17 +70,18 @@ class MassMoments:
 
 
 def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector) -> tuple[Piece, MassMoments]:
-    """A piece from its table: a shape or mesh, placed in the link's axes, with mass or density.
+    """Return the piece that a table describes, in the link's axes, and its mass.
 
-    rides: it moves with the middle of its place when the link grows, else it is stretched. contact, spacing, rounding:
-    where it touches, see touching_points.
+    The table holds a shape or mesh, its pose, and mass or density. ``rides``: the piece shifts with its middle if the
+    link
+    grows, instead of being stretched. contact, spacing, rounding: see sample_contact_points.
     """
     try:
         shape = read_shape({k: v for k, v in table.items() if k not in OWN})
         place = numbers(what, "position", table.get("position", (0.0, 0.0, 0.0)), 3)
         orientation = numbers(what, "orientation", table.get("orientation", (1.0, 0.0, 0.0, 0.0)), 4)
         turn = array_rotation_matrix(orientation)
-        touching, between, roundness = touching_points(shape, table)
+        touching, between, roundness = sample_contact_points(shape, table)
     except InputError as cause:
         raise InputError(f"{what}: {cause}") from cause
     colour = table.get("colour")
@@ -88,19 +100,19 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
         whole = rides or not along.any()
         body = PieceBody(solid, place, orientation / np.linalg.norm(orientation), between, middle if whole else None)
     piece = Piece(vertices, shape.faces, share(vertices), shade, points, roundness, share(points), body)
-    return piece, weight_of(shape, table, place, turn)
+    return piece, measure_moments(shape, table, place, turn)
 
 
-def weight_of(shape: LinkShape, table: Mapping[str, Any], place: Vector, turn: Vector) -> MassMoments:
-    """Of a shape with the mass or density [kg/m^3] of its table; water's where it says nothing."""
+def measure_moments(shape: LinkShape, table: Mapping[str, Any], place: Vector, turn: Vector) -> MassMoments:
+    """Return the moments of a shape with the mass or density [kg/m^3] of its table, by default the density of water."""
     solid = shape.body
     mass = float(table["mass"]) if "mass" in table else float(table.get("density", 1000.0)) * solid.volume
     moments = turn @ (solid.moment * (mass / solid.volume)) @ turn.T
     return MassMoments(mass, turn @ solid.centre + place, moments)
 
 
-def together(weights: list[MassMoments]) -> MassMoments:
-    """Of several pieces in one."""
+def combine_moments(weights: list[MassMoments]) -> MassMoments:
+    """Return the moments of several pieces together."""
     mass = sum(w.mass for w in weights)
     if mass <= 0.0:
         return MassMoments(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -112,14 +124,14 @@ def together(weights: list[MassMoments]) -> MassMoments:
     return MassMoments(mass, centre, moments)
 
 
-def inertia_of(moments: Vector) -> Vector:
-    """xx yy zz xy xz yz of tr(C) 1 - C."""
+def compute_inertia(moments: Vector) -> Vector:
+    """Return xx yy zz xy xz yz of tr(C) 1 - C."""
     I = np.trace(moments) * np.eye(3) - moments
     return np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
 
 
 def numbers(what: str, key: str, value: Any, count: int) -> Vector:
-    """So many finite numbers as an array."""
+    """Return ``count`` finite numbers as an array; raise InputError for anything else."""
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What diffloom-physics-articulated offers. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-physics-articulated, as import paths, so that listing plugins imports nothing heavy."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,7 +7,7 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_models(register: Register) -> None:
-    """Offer the model "articulated"."""
+    """Register the model "articulated"."""
     register(
         "articulated",
         "diffloom_physics_articulated.model:ArticulatedModel",

@@ -1,4 +1,4 @@
-"""What the CUDA check compiles of articulated bodies besides their example."""
+"""Programs of articulated bodies that the CUDA check compiles besides their example."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from diffloom_mechanics import build_sample_program
 
 from .model import ArticulatedModel
 
-#: On sm_90, the second with numba-cuda-mlir. Approximate quotients may take fewer registers, but not be float32's.
+#: Register spills on sm_90, the second with numba-cuda-mlir; approximate quotients would save registers, not digits.
 WHY = "one thread takes a tree's joints and contact back, with exact quotients"
 SPILLS = {"rate_adjoint": WHY, "move_node_adjoint": WHY}
 
 
 def programs() -> list[Program]:
-    """Links that touch the ground, under friction with a round corner."""
+    """Return a program of links that touch the ground under smooth friction."""
     body = {"name": "body", "joint": "free", "start": [0.0, 0.06, 0.0], "shapes": [{"shape": "box", "size": [0.2] * 3}]}
     arm = {"name": "arm", "parent": "body", "length": 0.3, "shapes": [{"shape": "capsule", "radius": 0.03}]}
     law = {"law": "hunt_crossley", "friction": "smooth"}

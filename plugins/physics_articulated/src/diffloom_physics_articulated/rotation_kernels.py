@@ -1,11 +1,11 @@
-"""Turns inside kernels: the quaternion of a rotation vector, and its transpose."""
+"""Kernels of rotations: the quaternion of a rotation vector, and its transpose."""
 
 from diffloom_kernels import any_lane, constant, cos, device, dot3, not_lanes, sin, sqrt, where
 
 
 @device
 def half_angle(y):
-    """cos a, sin a / a and the derivative of the latter by y, for y = a^2: by series where a is small."""
+    """Return cos a, sin a / a and the derivative of the latter by y = a^2; by series for small a."""
     small = y < constant(y, 0.01)
     c = y - y
     s = c
@@ -30,7 +30,7 @@ def half_angle(y):
 
 @device
 def quat_exp(t):
-    """The unit quaternion that turns by the rotation vector t: (cos a, t sin a / (2 a)) with a = |t| / 2."""
+    """Return the unit quaternion of the rotation vector t: (cos a, t sin a / (2 a)) with a = |t| / 2."""
     half = constant(t[0], 0.5)
     c, s, _ = half_angle(dot3(t, t) * half * half)
     return (c, half * s * t[0], half * s * t[1], half * s * t[2])
@@ -38,7 +38,7 @@ def quat_exp(t):
 
 @device
 def quat_exp_adjoint(t, adj):
-    """Cotangent of t: with y = |t|^2 / 4, dc/dy = -s / 2 and ds/dy from half_angle."""
+    """Return the cotangent of t: with y = |t|^2 / 4, dc/dy = -s / 2 and ds/dy from half_angle."""
     half = constant(t[0], 0.5)
     _, s, d = half_angle(dot3(t, t) * half * half)
     along = adj[1] * t[0] + adj[2] * t[1] + adj[3] * t[2]

@@ -1,4 +1,4 @@
-"""Quaternions (w, x, y, z) of the ways in which files write turns."""
+"""Quaternions (w, x, y, z) from the notations of rotations in files."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def product(a: Vector, b: Vector) -> Vector:
-    """First b, then a."""
+    """Return the quaternion of the rotation b, then a."""
     w = a[0] * b[0] - a[1:] @ b[1:]
     return np.concatenate([[w], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
 
 
-def about(axis: Vector, angle: float) -> Vector:
-    """A turn about an axis of any length [rad]."""
+def rotate_about(axis: Vector, angle: float) -> Vector:
+    """Return the rotation by an angle [rad] about an axis of any length."""
     return np.concatenate([[np.cos(0.5 * angle)], np.sin(0.5 * angle) * axis / np.linalg.norm(axis)])
 
 
-def of_rpy(rpy: Vector) -> Vector:
-    """Roll, pitch, yaw about the fixed axes x, y, z [rad]."""
-    x, y, z = (about(np.eye(3)[k], float(rpy[k])) for k in range(3))
+def convert_rpy(rpy: Vector) -> Vector:
+    """Return the rotation by roll, pitch, yaw [rad] about the fixed axes x, y, z."""
+    x, y, z = (rotate_about(np.eye(3)[k], float(rpy[k])) for k in range(3))
     return product(z, product(y, x))
 
 
-def of_euler(angles: Vector, order: str) -> Vector:
-    """Turns about axes in turn: small letters axes that turn along, capitals fixed ones."""
+def convert_euler(angles: Vector, order: str) -> Vector:
+    """Return the product of rotations about axes; lower case for axes that rotate along, upper case for fixed ones."""
     total = IDENTITY
     for letter, angle in zip(order, angles, strict=True):
-        turn = about(np.eye(3)["xyz".index(letter.lower())], float(angle))
+        turn = rotate_about(np.eye(3)["xyz".index(letter.lower())], float(angle))
         total = product(total, turn) if letter.islower() else product(turn, total)
     return total
 
 
-def of_matrix(R: Vector) -> Vector:
-    """Of a rotation matrix (3, 3)."""
+def convert_matrix(R: Vector) -> Vector:
+    """Return the quaternion of a rotation matrix (3, 3)."""
     K = np.array([
         [R[0, 0] - R[1, 1] - R[2, 2], 0.0, 0.0, 0.0],
         [R[1, 0] + R[0, 1], R[1, 1] - R[0, 0] - R[2, 2], 0.0, 0.0],
@@ -47,25 +47,25 @@ def of_matrix(R: Vector) -> Vector:
     return np.array([w, x, y, z])
 
 
-def between(a: Vector, b: Vector) -> Vector:
-    """The shortest turn that brings direction a to b."""
+def rotate_between(a: Vector, b: Vector) -> Vector:
+    """Return the shortest rotation from direction a to b."""
     a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
     if a @ b < -1.0 + 1e-12:
-        return about(np.cross(a, np.eye(3)[int(np.abs(a).argmin())]), np.pi)
+        return rotate_about(np.cross(a, np.eye(3)[int(np.abs(a).argmin())]), np.pi)
     found = np.concatenate([[1.0 + a @ b], np.cross(a, b)])
     return np.asarray(found / np.linalg.norm(found))
 
 
 def matrix(quaternion: Vector) -> Vector:
-    """(3, 3) of a quaternion of any length."""
+    """Return the rotation matrix (3, 3) of a quaternion of any length."""
     w, v = quaternion[0], quaternion[1:]
     cross = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
     turned = (w * w - v @ v) * np.eye(3) + 2.0 * (np.outer(v, v) + w * cross)
     return np.asarray(turned / (quaternion @ quaternion))
 
 
-def turned_inertia(quaternion: Vector, inertia: Vector) -> Vector:
-    """Six numbers xx yy zz xy xz yz in axes from which the inertia's own are turned by ``quaternion``."""
+def rotate_inertia(quaternion: Vector, inertia: Vector) -> Vector:
+    """Return xx yy zz xy xz yz in the axes in which ``quaternion`` gives the inertia's own axes."""
     xx, yy, zz, xy, xz, yz = inertia
     R = matrix(quaternion)
     I = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T

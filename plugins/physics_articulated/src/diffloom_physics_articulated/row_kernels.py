@@ -1,4 +1,4 @@
-"""Rows of any fixed width between arrays and tuples of numbers, as the layer of node sets takes them."""
+"""Copies of rows of any fixed width between arrays and tuples of numbers."""
 
 import functools
 
@@ -7,7 +7,7 @@ from diffloom_kernels import device
 
 @functools.cache
 def row_reader(width):
-    """A device function read(a, i, c): ``width`` numbers of row i from column c on, as a tuple."""
+    """Return a device function read(a, i, c): ``width`` numbers of row i from column c on, as a tuple."""
     if width == 1:
 
         @device
@@ -27,7 +27,7 @@ def row_reader(width):
 
 @functools.cache
 def row_writer(width, first=0):
-    """A device function write(a, i, c, t): a[i, c + k] = t[k] for k from ``first`` to first + width - 1."""
+    """Return a device function write(a, i, c, t): a[i, c + k] = t[k] for k from ``first`` to first + width - 1."""
     if width == 1:
 
         @device
@@ -48,7 +48,7 @@ def row_writer(width, first=0):
 
 @functools.cache
 def picker(width, first):
-    """A device function of a tuple: its ``width`` numbers from ``first`` on."""
+    """Return a device function that takes ``width`` numbers of a tuple from ``first`` on."""
     if width == 1:
 
         @device

@@ -19,8 +19,10 @@ from diffloom_physics_articulated.link import Link, Tree
 Pairs = bool | Sequence[Sequence[str]]
 
 
-def touching_links(trees: Sequence[Tree], asked: Pairs) -> set[tuple[int, int]]:
-    """Numbers of the links that touch each other: with True all of one tree but neighbours, else the pairs named."""
+def select_touching_links(trees: Sequence[Tree], asked: Pairs) -> set[tuple[int, int]]:
+    """Return the pairs of links that touch each other: for True all of a tree but neighbours, otherwise the named
+    pairs.
+    """
     found: set[tuple[int, int]] = set()
     if asked is False:
         return found
@@ -29,14 +31,14 @@ def touching_links(trees: Sequence[Tree], asked: Pairs) -> set[tuple[int, int]]:
     first = 0
     for tree in trees:
         for (i, a), (j, b) in itertools.combinations(enumerate(tree.links, first), 2):
-            if (not neighbours(a, b)) if asked is True else ({a.name, b.name} in wanted):
+            if (not are_neighbours(a, b)) if asked is True else ({a.name, b.name} in wanted):
                 found.add((i, j))
         first += len(tree.links)
     return found
 
 
-def neighbours(a: Link, b: Link) -> bool:
-    """Whether a joint holds two links of one tree together."""
+def are_neighbours(a: Link, b: Link) -> bool:
+    """Return True if a joint connects two links of one tree."""
     return a.parent == b.name or b.parent == a.name
 
 
@@ -50,8 +52,8 @@ def _pair(given: object, names: set[str]) -> set[str]:
     return set(given)
 
 
-def partners(link: Index, pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Where the partners of each body begin, and these; link: (bodies,) the link of each."""
+def list_partners(link: Index, pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return, in compressed rows, the bodies that each body may touch; ``link`` (bodies,) is the link of each."""
     both = pairs | {(b, a) for a, b in pairs}
     rows = [[j for j, other in enumerate(link.tolist()) if (own, other) in both] for own in link.tolist()]
     return accumulate_offsets([len(row) for row in rows]), np.array(
@@ -59,8 +61,15 @@ def partners(link: Index, pairs: set[tuple[int, int]]) -> tuple[NDArray[np.int32
     )
 
 
-def link_contacts(law: ContactLaw, bodies: NodeSet, link: Index, pairs: set[tuple[int, int]]) -> NodeTerm:
-    """The term. bodies: what stands for the shapes of links; pairs: of links that touch."""
+def build_link_contact_term(law: ContactLaw, bodies: NodeSet, link: Index, pairs: set[tuple[int, int]]) -> NodeTerm:
+    """Return the contact term between links.
+
+    Args:
+        law: Contact law.
+        bodies: Node set of the links' shapes.
+        link: Number of each shape's link (bodies,).
+        pairs: Pairs of links that touch.
+    """
     from diffloom_physics_articulated.link_pair_kernels import link_pairs
 
     touches = bodies.touches
@@ -70,6 +79,6 @@ def link_contacts(law: ContactLaw, bodies: NodeSet, link: Index, pairs: set[tupl
     each = {name: values[name] * (share if law.per_point(name) else 1.0) for name in law.names}
     force, adjoint = link_pairs(law.normal(), law.friction.functions())
     margin = float(touches.points.roundness.max())
-    constants = (*partners(link, pairs), *touches.points.arrays, *touches.shapes(margin).arrays)
+    constants = (*list_partners(link, pairs), *touches.points.arrays, *touches.shapes(margin).arrays)
     rows = pack_contact_rows(law, each, bodies.count)
     return build_carried_term(NodeTerm("self_contact", force, adjoint, constants, rows), touches.carried)

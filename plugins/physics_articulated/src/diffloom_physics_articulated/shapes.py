@@ -1,4 +1,4 @@
-"""Solids that links are made of: box, sphere, cylinder, capsule and closed meshes."""
+"""Solids of links: box, sphere, cylinder, capsule and closed meshes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ from diffloom_geometry import VolumeIntegrals, integrate_capsule, integrate_sphe
 
 @dataclass(frozen=True)
 class LinkShape:
-    """vertices (V, 3) [m] and faces (F, 3), closed and looking outwards; body: integrals of the exact solid.
+    """A closed surface and the integrals of the exact solid.
 
-    kind: the shape's name, "mesh" for others. dims: half edges of a box; radius of a sphere; radius and half the length
-    of the straight part of a capsule [m].
+    Args:
+        vertices: Vertices (V, 3) [m].
+        faces: Triangles (F, 3), outward.
+        body: Volume integrals of the exact solid.
+        kind: Name of the shape; "mesh" for a mesh.
+        dims: Half edges of a box; radius of a sphere; radius and half length of the straight part of a capsule [m].
     """
 
     vertices: NDArray[np.float64]
@@ -32,45 +36,66 @@ class LinkShape:
 
 
 def box(size: Any = (1.0, 1.0, 1.0)) -> LinkShape:
-    """size: edge lengths along x, y, z, or one for a cube [m]."""
+    """Return a box.
+
+    Args:
+        size: Edge lengths along x, y, z [m], or one for a cube.
+    """
     import trimesh
 
     edges = np.broadcast_to(np.asarray(size, dtype=np.float64), (3,))
     mesh = trimesh.creation.box(extents=edges)
     volume = float(np.prod(edges))
-    return LinkShape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), np.diag(volume * edges**2 / 12.0)), "box",
+    return LinkShape(*split_mesh(mesh), VolumeIntegrals(volume, np.zeros(3), np.diag(volume * edges**2 / 12.0)), "box",
                  tuple(float(x) for x in 0.5 * edges))  # fmt: skip
 
 
 def sphere(radius: float = 0.5, subdivisions: int = 2) -> LinkShape:
-    """radius [m]; drawn as an icosahedron divided ``subdivisions`` times."""
+    """Return a ball, drawn as an icosahedron divided ``subdivisions`` times.
+
+    Args:
+        radius: Radius [m].
+        subdivisions: 0, 1, 2, ...
+    """
     import trimesh
 
     mesh = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
-    return LinkShape(*arrays(mesh), integrate_sphere(radius), "sphere", (float(radius),))
+    return LinkShape(*split_mesh(mesh), integrate_sphere(radius), "sphere", (float(radius),))
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 16) -> LinkShape:
-    """radius, height along y [m]."""
+    """Return a cylinder along y.
+
+    Args:
+        radius: Radius [m].
+        height: Height [m].
+        segments: Vertices of a ring.
+    """
     import trimesh
 
     volume = math.pi * radius**2 * height
     mesh = trimesh.creation.cylinder(radius, height, sections=segments, transform=UPRIGHT)
     moment = volume * np.diag([0.25 * radius**2, height**2 / 12.0, 0.25 * radius**2])
-    return LinkShape(*arrays(mesh), VolumeIntegrals(volume, np.zeros(3), moment), "cylinder")
+    return LinkShape(*split_mesh(mesh), VolumeIntegrals(volume, np.zeros(3), moment), "cylinder")
 
 
 def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 12) -> LinkShape:
-    """radius, length of the straight part along y [m]."""
+    """Return a capsule along y.
+
+    Args:
+        radius: Radius [m].
+        length: Length of the straight part [m].
+        segments: Vertices of a ring.
+    """
     import trimesh
 
     mesh = trimesh.creation.capsule(height=length, radius=radius, count=[segments, segments], transform=UPRIGHT)
     half = 0.5 * length
-    return LinkShape(*arrays(mesh), integrate_capsule(radius, half), "capsule", (float(radius), half))
+    return LinkShape(*split_mesh(mesh), integrate_capsule(radius, half), "capsule", (float(radius), half))
 
 
 UPRIGHT = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-"""Turns z to y."""
+"""Rotation from z to y."""
 SHAPES: Mapping[str, Callable[..., LinkShape]] = {
     "box": box, "sphere": sphere, "cylinder": cylinder, "capsule": capsule,
 }  # fmt: skip
@@ -80,17 +105,18 @@ SIZES = {
 }  # fmt: skip
 
 
-def arrays(mesh: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Vertices and faces of a mesh of trimesh."""
+def split_mesh(mesh: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return vertices and faces of a mesh of trimesh."""
     return np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
 
 
 def read_shape(table: Mapping[str, Any]) -> LinkShape:
-    """The shape a table asks for: ``shape`` by name with its sizes, or ``mesh``, a file, with ``scale``."""
+    """Return the shape of a table: ``shape``, a name, with its sizes, or ``mesh``, a file, with ``scale``."""
     if ("shape" in table) == ("mesh" in table):
-        raise InputError(f"expected either shape (one of {', '.join(SHAPES)}) or mesh (a file)")
+        given = "both shape and mesh" if "shape" in table else "neither shape nor mesh"
+        raise InputError(f"got {given}; expected either shape (one of {', '.join(SHAPES)}) or mesh (a file)")
     if "mesh" in table:
-        return mesh_shape(Path(table["mesh"]), table.get("scale", 1.0), table)
+        return read_mesh_shape(Path(table["mesh"]), table.get("scale", 1.0), table)
     name = check_choice("shape", str(table["shape"]), SHAPES)
     sizes = {key: value for key, value in table.items() if key != "shape"}
     for key, value in sizes.items():
@@ -101,8 +127,8 @@ def read_shape(table: Mapping[str, Any]) -> LinkShape:
     return SHAPES[name](**sizes)
 
 
-def mesh_shape(path: Path, scale: Any, table: Mapping[str, Any]) -> LinkShape:
-    """A closed mesh from a file, scaled by one factor or three."""
+def read_mesh_shape(path: Path, scale: Any, table: Mapping[str, Any]) -> LinkShape:
+    """Return a closed mesh from a file, scaled by one factor or three."""
     unknown = [key for key in table if key not in ("mesh", "scale")]
     if unknown:
         raise InputError(f"unknown key {unknown[0]!r}; a mesh has a scale only")

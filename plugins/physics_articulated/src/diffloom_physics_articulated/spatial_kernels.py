@@ -1,7 +1,8 @@
-"""Spatial vectors: motions (w, v) and wrenches (n, f), each two vec3, all about one point O in the world's axes.
+"""Kernels of spatial vectors (Featherstone 2008): motions (w, v) and wrenches (n, f), all about one point O.
 
 A motion is an angular velocity w and the velocity v of the body's point that is at O. A wrench is a moment n about O
-and a force f. Rigid-body inertias are ten numbers: mass, first moment (3), second moments about O (xx yy zz xy xz yz).
+and a force f. All are in the world's axes. Rigid-body inertias are ten numbers: mass, first moment (3), second moments
+about O (xx yy zz xy xz yz).
 """
 
 from diffloom_kernels import add3, cross3, device, dot3, matmul33, mul3, sub3
@@ -9,13 +10,13 @@ from diffloom_kernels import add3, cross3, device, dot3, matmul33, mul3, sub3
 
 @device
 def ldpair(a, i, c):
-    """Six neighbouring numbers of row i, from column c on, as two vec3."""
+    """Load six neighbouring numbers of row i, from column c on, as two vec3."""
     return (a[i, c], a[i, c + 1], a[i, c + 2]), (a[i, c + 3], a[i, c + 4], a[i, c + 5])
 
 
 @device
 def stpair(a, i, c, w, v):
-    """Store two vec3 there."""
+    """Store two vec3 in six neighbouring numbers."""
     a[i, c] = w[0]
     a[i, c + 1] = w[1]
     a[i, c + 2] = w[2]
@@ -26,7 +27,7 @@ def stpair(a, i, c, w, v):
 
 @device
 def addpair(a, i, c, w, v):
-    """Add two vec3 there."""
+    """Add two vec3 to six neighbouring numbers."""
     a[i, c] += w[0]
     a[i, c + 1] += w[1]
     a[i, c + 2] += w[2]
@@ -37,7 +38,7 @@ def addpair(a, i, c, w, v):
 
 @device
 def ldvec(a, i, c):
-    """Three neighbouring numbers of row i."""
+    """Load three neighbouring numbers of row i."""
     return (a[i, c], a[i, c + 1], a[i, c + 2])
 
 
@@ -51,7 +52,7 @@ def addvec(a, i, c, v):
 
 @device
 def ldturn(a, i, c):
-    """Nine neighbouring numbers of row i, a matrix row by row."""
+    """Load nine neighbouring numbers of row i, a matrix row by row."""
     return (
         a[i, c], a[i, c + 1], a[i, c + 2], a[i, c + 3], a[i, c + 4], a[i, c + 5], a[i, c + 6], a[i, c + 7], a[i, c + 8],
     )
@@ -59,7 +60,7 @@ def ldturn(a, i, c):
 
 @device
 def ldten(a, i, c):
-    """Ten neighbouring numbers of row i: an inertia."""
+    """Load ten neighbouring numbers of row i: an inertia."""
     return (
         a[i, c], a[i, c + 1], a[i, c + 2], a[i, c + 3], a[i, c + 4], a[i, c + 5], a[i, c + 6], a[i, c + 7],
         a[i, c + 8], a[i, c + 9],
@@ -68,25 +69,27 @@ def ldten(a, i, c):
 
 @device
 def motion_cross(w, v, x, y):
-    """(w, v) x (x, y), of two motions: how the second changes when it moves along with the first."""
+    """Return (w, v) x (x, y): the rate of change of the second motion when it moves along with the first."""
     return cross3(w, x), add3(cross3(w, y), cross3(v, x))
 
 
 @device
 def wrench_cross(w, v, n, f):
-    """(w, v) x* (n, f), how a wrench changes when it moves along; the negative transpose of motion_cross."""
+    """Return (w, v) x* (n, f): the rate of change of a wrench that moves along; the negative transpose of
+    motion_cross.
+    """
     return add3(cross3(w, n), cross3(v, f)), cross3(w, f)
 
 
 @device
 def product(w, v, n, f):
-    """Power of a wrench in a motion."""
+    """Return the power of a wrench in a motion."""
     return dot3(w, n) + dot3(v, f)
 
 
 @device
 def momentum(I, w, v):
-    """The wrench I (w, v)."""
+    """Return the wrench I (w, v)."""
     h = (I[1], I[2], I[3])
     n = (
         I[4] * w[0] + I[7] * w[1] + I[8] * w[2],
@@ -98,7 +101,7 @@ def momentum(I, w, v):
 
 @device
 def inertia_form(w1, v1, w2, v2):
-    """Derivative of the form (w1, v1) I (w2, v2) by the ten numbers of I."""
+    """Return the derivative of the form (w1, v1) I (w2, v2) by the ten numbers of I."""
     h = add3(cross3(v2, w1), cross3(v1, w2))
     return (
         dot3(v1, v2), h[0], h[1], h[2], w1[0] * w2[0], w1[1] * w2[1], w1[2] * w2[2],
@@ -108,8 +111,10 @@ def inertia_form(w1, v1, w2, v2):
 
 @device
 def form_wrench(I, w1, v1, w2, v2):
-    """Derivative of the form (w1, v1) I (w2, v2) by a motion of the body that I belongs to, the two motions fixed:
-    -(x1 x* I x2 + x2 x* I x1)."""
+    """Return the derivative of the form (w1, v1) I (w2, v2) by a motion of the body, with both motions constant.
+
+    It is -(x1 x* I x2 + x2 x* I x1).
+    """
     n1, f1 = momentum(I, w1, v1)
     n2, f2 = momentum(I, w2, v2)
     a, b = wrench_cross(w1, v1, n2, f2)
@@ -121,7 +126,7 @@ def form_wrench(I, w1, v1, w2, v2):
 
 @device
 def world_inertia(I, R, p):
-    """An inertia given about a link's origin in the link's axes, about O: the origin is at p, axes turned by R."""
+    """Return, about O, an inertia given about a link's origin p in axes turned by R."""
     m = I[0]
     c = (
         R[0] * I[1] + R[1] * I[2] + R[2] * I[3],
@@ -146,7 +151,7 @@ def world_inertia(I, R, p):
 
 @device
 def link_motion(R, p, w, v):
-    """A motion in a link's own axes, about its origin."""
+    """Return a motion in a link's own axes, about its origin."""
     x = add3(v, cross3(w, p))
     return (
         (R[0] * w[0] + R[3] * w[1] + R[6] * w[2], R[1] * w[0] + R[4] * w[1] + R[7] * w[2],
@@ -158,5 +163,5 @@ def link_motion(R, p, w, v):
 
 @device
 def moment_about(o, n, f):
-    """Moment of a wrench about the point o."""
+    """Return the moment of a wrench about the point o."""
     return sub3(n, cross3(o, f))

@@ -1,4 +1,4 @@
-"""The drawn surface of trees."""
+"""Surfaces of trees."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from diffloom_physics_articulated.shapes import sphere
 
 @dataclass(frozen=True)
 class TreeSurface:
-    """All pieces of all links: vertices (V, 3) in their links' axes, the link of each, how much each moves per growth
-    of the link (V, 3), faces (F, 3) and colours (V, 3) or None."""
+    """All pieces of all links.
+
+    Args:
+        vertices: Vertices (V, 3) in their links' axes [m].
+        link: Number of each vertex's link (V,).
+        grows: Shift (V, 3) of each vertex per growth of its link.
+        faces: Triangles (F, 3).
+        colours: RGB (V, 3), or None.
+    """
 
     vertices: NDArray[np.float64]
     link: NDArray[np.int64]
@@ -26,12 +33,19 @@ class TreeSurface:
     faces: NDArray[np.int64]
     colours: NDArray[np.float64] | None
 
-    def placed(
+    def pose(
         self, turns: Tensor, origins: Tensor, growth: Tensor, size: Tensor | None = None,
         middle: NDArray[np.float64] | None = None,
     ) -> Surface:  # fmt: skip
-        """In the world. turns (frames, links, 3, 3); origins (frames, links, 3) [m]; growth (links,) [m]; size
-        (links,): factor about the ``middle`` (links, 3) [m]."""
+        """Return the surface in the world.
+
+        Args:
+            turns: Axes of the links (frames, links, 3, 3).
+            origins: Origins of the links (frames, links, 3) [m].
+            growth: Lengths minus initial lengths (links,) [m].
+            size: Scale factors about ``middle`` (links,), or None.
+            middle: Centres of scaling (links, 3) [m].
+        """
         dtype, link = origins.dtype, torch.from_numpy(self.link)
         own = torch.from_numpy(self.vertices).to(dtype) + torch.from_numpy(self.grows).to(dtype) * growth[link, None]
         if size is not None and middle is not None:
@@ -42,8 +56,8 @@ class TreeSurface:
         return Surface(vertices, torch.from_numpy(self.faces), colours=colours)
 
 
-def surface_of(links: Sequence[Link]) -> TreeSurface:
-    """The surface of some links; where nothing is drawn at all, a small ball at every centre of mass."""
+def build_surface(links: Sequence[Link]) -> TreeSurface:
+    """Return the surface of links; without any shape, a small ball at every centre of mass."""
     pieces = [(number, piece) for number, link in enumerate(links) for piece in link.pieces]
     if not pieces:
         ball = sphere(0.03, subdivisions=1)

@@ -1,11 +1,12 @@
-"""The transpose of a tree's forward dynamics, without differentiating the recursion that solves for it.
+"""Transpose of a tree's forward dynamics, without differentiating the recursion that solves for it.
 
 From M a + h = f: with l = M^-1 adj_a, adj_f = l, and every other cotangent is that of the inverse dynamics f = M a + h
-at fixed a, for the cotangent b = -l of f. With y = sum of S b over the joints up to a link, and for each link
+at constant a, for the cotangent b = -l of f. With y = sum of S b over the joints up to a link, and for each link
     phi = y.(I a + v x* I v) = y.I a - (v x y).I v,
-cotangents of a and v are gathered from the leaves down, as wrenches are. What depends on where a link is (its S and I)
-gives a wrench too, the cotangent of an infinitesimal motion of the link; a joint's coordinate moves all links above it,
-so its cotangent is S.(sum of their wrenches). O plays no part: the result does not depend on it.
+cotangents of a and v are gathered from the leaves down, as wrenches are. The pose of a link (its S and I) gives a
+wrench
+too, the cotangent of an infinitesimal motion of the link; a joint's coordinate moves all links above it, so its
+cotangent is S.(sum of their wrenches). The result does not depend on O.
 """
 
 from diffloom_kernels import add3, device, mul3, neg3, quat_conj, quat_mul, quat_rotate, sub3, tmatvec33
@@ -54,7 +55,7 @@ from diffloom_physics_articulated.tree_kernels import (
 
 @device(inline=False)
 def link_adjoint(i, l, o, s, adj_inertia):
-    """Cotangents of link l's acceleration, velocity, pose and inertia by its own phi; its true wrench is stored."""
+    """Add the cotangents of link l's acceleration, velocity, pose and inertia by its own phi; store its wrench."""
     R = ldturn(s, i, o + TURN)
     p = ldvec(s, i, o + PLACE)
     I = ldten(s, i, o + INERTIA)
@@ -85,8 +86,10 @@ def link_adjoint(i, l, o, s, adj_inertia):
 
 @device
 def quaternion_cotangent(r, t):
-    """Cotangent of a quaternion r of any length whose turn, changed by small turns d in its own axes, has the
-    cotangent t: 2 r (0, t) / |r|^2."""
+    """Return the cotangent of a quaternion r of any length: 2 r (0, t) / |r|^2.
+
+    t is the cotangent of small turns d of the rotation in its own axes.
+    """
     k = (r[0] * r[0] + r[1] * r[1]) + (r[2] * r[2] + r[3] * r[3])
     two = (k + k) / (k * k)
     zero = k - k
@@ -96,8 +99,10 @@ def quaternion_cotangent(r, t):
 
 @device(inline=False)
 def pose_adjoint(i, l, q, layout, frame, s, adj_q, at, adj_frame):
-    """From the wrench ADJ_POSE of link l and all above it: cotangents of its joint's coordinates, added to columns
-    ``at``.. of adj_q, and of its joint's frame. The wrench goes to the parent's."""
+    """Add the cotangents of the coordinates of link l's joint to columns ``at``.. of adj_q, and those of its frame.
+
+    They follow from the wrench ADJ_POSE of link l and all links above; the wrench is added to the parent's.
+    """
     d = 7 * l + 1
     o = HEAD + LINK * l
     parent = int(layout[i, d])
@@ -135,8 +140,10 @@ def pose_adjoint(i, l, q, layout, frame, s, adj_q, at, adj_frame):
 
 @device(inline=False)
 def joint_adjoint(i, l, a_at, b_at, u, layout, s, at):
-    """Cotangents of link l's joint velocities, added to columns ``at``.. of s, and of its S, as part of the wrench
-    ADJ_POSE. All that is above l has been gathered."""
+    """Add the cotangents of link l's joint velocities to columns ``at``.. of s, and those of its S to ADJ_POSE.
+
+    All links above l come first.
+    """
     d = 7 * l + 1
     o = HEAD + LINK * l
     parent = int(layout[i, d])
@@ -176,7 +183,7 @@ def accelerations_adjoint(
 ):
     """Transpose of accelerations, which has run: columns ``at``.. of s hold a, the next du numbers adj_a.
 
-    Afterwards these hold -adj_f, and the next du and dq numbers, zeros before, adj_u and adj_q.
+    Afterwards these hold -adj_f, and the next du and dq numbers, initially zero, adj_u and adj_q.
     """
     links = int(layout[i, 0])
     zero = s.dtype.type(0)

@@ -1,11 +1,12 @@
-"""Forward dynamics of a tree of links: a = M(q)^-1 (f - h(q, u)), by the articulated-body recursion.
+"""Forward dynamics of a tree, a = M(q)^-1 (f - h(q, u)), by the articulated-body algorithm (Featherstone 2008).
 
-All of a tree's spatial vectors are taken about one point O, that of its last link, in the world's axes; then links add
-up without being transformed. Loops run over links, parents before children, or back. What a link has found lies in its
-part of the tree's row of ``s``, the workspace: LINK numbers from column ``HEAD`` on, in the order named below.
+All spatial vectors of a tree are taken about one point O, that of its last link, in the world's axes, so links add up
+without transformations. Loops run over links, parents before children, or back. The values of a link lie in its part of
+the tree's row of ``s``, the workspace: LINK numbers from column ``HEAD`` on, in the order named below.
 
-Of each link ``layout`` says (seven numbers from column 7 l + 1 on; column 0 is the number of links): parent or -1, kind
-of joint, place of its first coordinate and velocity, axis (3). ``frame``: position and quaternion of the joint in the
+``layout`` holds for each link seven numbers from column 7 l + 1 on (column 0 is the number of links): parent or -1,
+kind
+of joint, index of its first coordinate and velocity, axis (3). ``frame``: position and quaternion of the joint in the
 parent's axes (7). ``inertia``: mass, first moment and second moments about the link's origin in its axes (10).
 """
 
@@ -49,7 +50,9 @@ LINK = 121
 
 @device
 def joint_quaternion(i, kind, c, axis, q):
-    """The turn of a joint with the coordinates q[c], q[c + 1], ... of row i; a ball's has any length."""
+    """Return the rotation of a joint with the coordinates q[c], q[c + 1], ... of row i; a ball's may have any
+    length.
+    """
     one = q.dtype.type(1)
     zero = q.dtype.type(0)
     if kind == REVOLUTE:
@@ -63,14 +66,14 @@ def joint_quaternion(i, kind, c, axis, q):
 
 @device
 def joint_frame(i, l, frame):
-    """Position and unit quaternion of link l's joint in its parent's axes."""
+    """Return position and unit quaternion of link l's joint in its parent's axes."""
     c = 7 * l
     return ldvec(frame, i, c), quat_normalize((frame[i, c + 3], frame[i, c + 4], frame[i, c + 5], frame[i, c + 6]))
 
 
 @device(inline=False)
 def poses(i, q, layout, frame, s):
-    """Turn and place of every link, about O."""
+    """Compute rotation and position of every link, about O."""
     links = int(layout[i, 0])
     zero = s.dtype.type(0)
     one = s.dtype.type(1)
@@ -108,13 +111,13 @@ def poses(i, q, layout, frame, s):
 
 @device
 def freedom(kind):
-    """Velocities of a joint."""
+    """Return the number of velocities of a joint."""
     return 3 if kind == BALL else (0 if kind == FIXED else 1)
 
 
 @device(inline=False)
 def column(i, o, k, kind, axis, s):
-    """Velocity k of a joint as a motion of its link, whose part of the workspace begins at o: S_k."""
+    """Return velocity k of a joint as a motion of its link, S_k; the link's part of the workspace begins at o."""
     zero = s.dtype.type(0)
     R = ldturn(s, i, o + TURN)
     if kind == BALL:
@@ -128,7 +131,7 @@ def column(i, o, k, kind, axis, s):
 
 @device(inline=False)
 def joint_motion(i, o, kind, c, axis, u, s):
-    """S u of a joint whose first velocity is u[c]."""
+    """Return S u of a joint whose first velocity is u[c]."""
     zero = s.dtype.type(0)
     w = (zero, zero, zero)
     v = (zero, zero, zero)
@@ -141,7 +144,7 @@ def joint_motion(i, o, kind, c, axis, u, s):
 
 @device(inline=False)
 def velocities(i, u, layout, s):
-    """Velocity of every link as a motion."""
+    """Compute the velocity of every link as a motion."""
     s.dtype.type(0)
     for l in range(int(layout[i, 0])):
         d = 7 * l + 1
@@ -157,7 +160,7 @@ def velocities(i, u, layout, s):
 
 @device
 def inertial_wrench(I, w, v, a, b):
-    """I a + v x* I v, what moves a body of velocity (w, v) with acceleration (a, b)."""
+    """Return I a + v x* I v for the velocity (w, v) and the acceleration (a, b)."""
     n, f = momentum(I, w, v)
     n, f = wrench_cross(w, v, n, f)
     x, y = momentum(I, a, b)
@@ -166,8 +169,10 @@ def inertial_wrench(I, w, v, a, b):
 
 @device(inline=False)
 def bias(i, u, layout, inertia, gravity, s):
-    """Acceleration of every link while no joint accelerates, the ground falling upwards instead of gravity, and the
-    wrench that takes: a = a_parent + v x S u, f = I a + v x* I v."""
+    """Compute acceleration and wrench of every link with joints at rest: a = a_parent + v x S u, f = I a + v x* I v.
+
+    Gravity enters as an upward acceleration of the ground.
+    """
     s.dtype.type(0)
     for l in range(int(layout[i, 0])):
         d = 7 * l + 1
@@ -192,7 +197,7 @@ def bias(i, u, layout, inertia, gravity, s):
 
 @device(inline=False)
 def articulated_product(i, o, w, v, s):
-    """The wrench that the inertia below a joint takes for a motion: (A w + B v, B^T w + C v)."""
+    """Return the wrench of the articulated inertia for a motion: (A w + B v, B^T w + C v)."""
     c = o + ARTICULATED
     n = (
         s[i, c] * w[0] + s[i, c + 3] * w[1] + s[i, c + 4] * w[2] + s[i, c + 6] * v[0] + s[i, c + 7] * v[1]
@@ -215,7 +220,7 @@ def articulated_product(i, o, w, v, s):
 
 @device(inline=False)
 def begin_articulated(i, o, s):
-    """The inertia below a joint begins as its link's own: A = second moments, B = [h], C = m 1."""
+    """Initialise the articulated inertia with that of the link: A = second moments, B = [h], C = m 1."""
     zero = s.dtype.type(0)
     c = o + ARTICULATED
     for k in range(6):
@@ -237,7 +242,7 @@ def begin_articulated(i, o, s):
 
 @device(inline=False)
 def take_column(i, o, n, f, share, s):
-    """Take U U^T / D from the inertia below a joint; share: 1 / D."""
+    """Subtract U U^T / D from the articulated inertia; ``share`` is 1 / D."""
     c = o + ARTICULATED
     a = mul3(n, share)
     b = mul3(f, share)
@@ -256,7 +261,7 @@ def take_column(i, o, n, f, share, s):
 
 @device(inline=False)
 def factor(i, layout, armature, s):
-    """From the leaves down: U = I S, D = S U + armature, and I - U U^T / D goes to the parent."""
+    """Factorise from the leaves down: U = I S, D = S U + armature; I - U U^T / D goes to the parent."""
     one = s.dtype.type(1)
     links = int(layout[i, 0])
     for l in range(links):
@@ -285,8 +290,12 @@ def factor(i, layout, armature, s):
 
 @device(inline=False)
 def solve(i, at, layout, s):
-    """x = M^-1 (b - S^T g), in place of b in columns ``at``.. of the workspace, for wrenches g in DRIVE of the links
-    (which it uses up); the motion S x of all joints up to a link is left in SOLVED."""
+    """Compute x = M^-1 (b - S^T g), in place of b in columns ``at``.. of the workspace.
+
+    g are the wrenches in DRIVE of the links, which are overwritten; the motion S x of all joints up to a link is left
+    in
+    SOLVED.
+    """
     zero = s.dtype.type(0)
     links = int(layout[i, 0])
     for back in range(links):
@@ -332,7 +341,7 @@ def solve(i, at, layout, s):
 
 @device(inline=False)
 def accelerations(i, at, q, u, layout, frame, inertia, armature, gravity, s):
-    """a in place of the force in columns ``at``.. of the workspace; q, u: arrays whose row i is the tree's."""
+    """Compute a in place of the force in columns ``at``.. of the workspace; row i of q and u is that of the tree."""
     poses(i, q, layout, frame, s)
     velocities(i, u, layout, s)
     bias(i, u, layout, inertia, gravity, s)

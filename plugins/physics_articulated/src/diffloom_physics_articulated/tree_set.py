@@ -1,4 +1,4 @@
-"""Trees of links as nodes of one coordinate row each, and the forces in their joints as a term."""
+"""Node set of trees, one row of coordinates each, and the term of the forces in their joints."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from diffloom_mechanics import NodeMotion, NodeSet, NodeTerm
 from diffloom_physics_articulated.layout import TreeLayout
 
 
-def trees(layout: TreeLayout, frame: Tensor, inertia: Tensor, armature: Tensor, gravity: Tensor) -> NodeSet:
-    """Trees as nodes.
+def build_tree_set(layout: TreeLayout, frame: Tensor, inertia: Tensor, armature: Tensor, gravity: Tensor) -> NodeSet:
+    """Return trees as nodes.
 
-    frame: (trees, rows, 7) joints in their parents' axes; inertia: (trees, rows, 10) mass, first and second moments
-    about the links' origins; armature: (trees, du) [kg m^2]; gravity: (trees, 3) [m/s^2].
+    Args:
+        layout: Layout of the trees.
+        frame: Joints in their parents' axes (trees, rows, 7).
+        inertia: Mass, first and second moments about the links' origins (trees, rows, 10).
+        armature: Armature (trees, du) [kg m^2].
+        gravity: Acceleration (trees, 3) [m/s^2].
     """
     from diffloom_physics_articulated import tree_set_kernels as kernels
 
@@ -21,11 +25,11 @@ def trees(layout: TreeLayout, frame: Tensor, inertia: Tensor, armature: Tensor, 
     acceleration, acceleration_adjoint = kernels.tree_functions(layout.balls, layout.scalars, layout.rows)
 
     def workspace(width: int) -> Tensor:
-        """Memory for one tree's recursion. Node sets have no workspaces of their own; every tree uses its row only."""
+        """Return memory for the recursions, a row for each tree."""
         return torch.zeros((count, width), dtype=like.dtype, device=like.device)
 
     arrays = (
-        # Whole numbers as floats: node sets take arrays of one precision.
+        # Integers as floats, because node sets take arrays of one precision.
         ("layout", torch.from_numpy(layout.table).to(like)),
         ("frame", frame.reshape(count, -1)),
         ("inertia", inertia.reshape(count, -1)),
@@ -49,8 +53,14 @@ def trees(layout: TreeLayout, frame: Tensor, inertia: Tensor, armature: Tensor, 
     )
 
 
-def joint_forces(layout: TreeLayout, joint: Tensor, command: Tensor) -> NodeTerm:
-    """Springs, damping, friction, limits and motors. joint: (trees, du, 11); command: (1 or steps, trees, du, 3)."""
+def build_joint_term(layout: TreeLayout, joint: Tensor, command: Tensor) -> NodeTerm:
+    """Return the term of springs, damping, friction, limits and motors.
+
+    Args:
+        layout: Layout of the trees.
+        joint: Passive values (trees, du, 11).
+        command: Commands of the motors (1 or steps, trees, du, 3).
+    """
     from diffloom_physics_articulated.joint_kernels import joint_functions
 
     force, adjoint = joint_functions(layout.balls, layout.scalars)

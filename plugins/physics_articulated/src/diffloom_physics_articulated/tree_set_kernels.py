@@ -1,8 +1,8 @@
-"""Trees as nodes: the device functions that a node set takes, for every width of coordinates and velocities.
+"""Device functions of trees as nodes, for every width of coordinates and velocities.
 
 Coordinates of a tree are the quaternions of its balls, four numbers each, then the scalars of its other joints;
-velocities are angular velocities in the links' axes, three each, then rates. Trees with fewer are padded by
-quaternions (1, 0, 0, 0) and by zeros, which stay what they are.
+velocities are angular velocities in the links' axes, three each, then rates. Smaller trees are padded by quaternions
+(1, 0, 0, 0) and by zeros, which stay constant.
 """
 
 import functools
@@ -16,7 +16,7 @@ from diffloom_physics_articulated.tree_kernels import HEAD, LINK, accelerations
 
 @functools.cache
 def tree_functions(balls, scalars, links):
-    """acceleration and acceleration_adjoint of trees of at most so many balls, scalars and links."""
+    """Return acceleration and acceleration_adjoint of trees with at most so many balls, scalars and links."""
     dq, du = 4 * balls + scalars, 3 * balls + scalars
     at = HEAD + LINK * links
     read_u, read_q = row_reader(du), row_reader(dq)
@@ -24,7 +24,7 @@ def tree_functions(balls, scalars, links):
 
     @device
     def tree_acceleration(i, q, u, f, layout, frame, inertia, armature, gravity, q_now, u_now, space):
-        """a = M^-1 (f - h)."""
+        """Compute a = M^-1 (f - h)."""
         write_q(q_now, i, 0, q)
         write_u(u_now, i, 0, u)
         write_u(space, i, at, f)
@@ -36,7 +36,7 @@ def tree_functions(balls, scalars, links):
         i, q, u, f, layout, frame, inertia, armature, gravity, q_now, u_now, space,
         adj, adj_layout, adj_frame, adj_inertia, adj_armature, adj_gravity, adj_q_now, adj_u_now, adj_space,
     ):
-        """Its transpose, by the inverse dynamics."""
+        """Transpose of tree_acceleration, by the inverse dynamics."""
         write_q(q_now, i, 0, q)
         write_u(u_now, i, 0, u)
         write_u(space, i, at, f)
@@ -57,13 +57,15 @@ def tree_functions(balls, scalars, links):
 
 
 def space_width(balls: int, scalars: int, links: int) -> int:
-    """Numbers of a tree's row of the workspace."""
+    """Return the width of a tree's row of the workspace."""
     return HEAD + LINK * links + 3 * (3 * balls + scalars) + 4 * balls + scalars
 
 
 @functools.cache
 def motion_functions(balls, scalars):
-    """drift, rate and projection of trees of so many balls and scalars, with adjoints; no ball needs none of them."""
+    """Return drift, rate and projection with adjoints, for numbers of balls and scalars; trees without balls need
+    none.
+    """
     dq, du = 4 * balls + scalars, 3 * balls + scalars
     read_u, read_q = row_reader(du), row_reader(dq)
     write_u, write_q = row_writer(du), row_writer(dq)
@@ -72,7 +74,7 @@ def motion_functions(balls, scalars):
 
     @device
     def drift(i, h, q, u, layout, frame, inertia, armature, gravity, q_now, u_now, space):
-        """r+ = r exp(h w) for balls, x+ = x + h v for the rest."""
+        """Compute r+ = r exp(h w) for balls and x+ = x + h v for scalars."""
         write_q(q_now, i, 0, q)
         write_u(u_now, i, 0, u)
         for b in range(balls):
@@ -112,7 +114,7 @@ def motion_functions(balls, scalars):
 
     @device
     def rate(i, q, u, layout, frame, inertia, armature, gravity, q_now, u_now, space):
-        """r' = r w / 2, x' = v; velocities do not change by themselves."""
+        """Compute r' = r w / 2 and x' = v."""
         write_q(q_now, i, 0, q)
         write_u(u_now, i, 0, u)
         half = space.dtype.type(0.5)
@@ -183,7 +185,7 @@ def motion_functions(balls, scalars):
 
 @functools.cache
 def unit_quaternions(balls):
-    """A device function of q: its first quaternions, so many, scaled to length 1."""
+    """Return a device function of q that normalises its leading quaternions."""
     last = picker(4, 4 * balls - 4)
     if balls == 1:
 
@@ -203,7 +205,7 @@ def unit_quaternions(balls):
 
 @functools.cache
 def unit_quaternions_adjoint(balls):
-    """The transpose, a device function of q and adj."""
+    """Return the transpose of unit_quaternions, a device function of q and adj."""
     last = picker(4, 4 * balls - 4)
     if balls == 1:
 

@@ -1,4 +1,4 @@
-"""Trees from plain tables, as scene files and scripts give them."""
+"""Trees from the tables of scene files and scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from diffloom.interfaces import InputError
 from diffloom.validation import check_choice, suggest_name
 from diffloom_physics_articulated.link import DEFAULTS, VELOCITIES, Joint, Link, Tree, Vector
-from diffloom_physics_articulated.pieces import MassMoments, inertia_of, numbers, read_piece, together
+from diffloom_physics_articulated.pieces import MassMoments, combine_moments, compute_inertia, numbers, read_piece
 
 KEYS = (
     "name", "parent", "joint", "axis", "position", "orientation", "mass", "centre_of_mass", "inertia", "length",
@@ -18,8 +18,12 @@ KEYS = (
 )  # fmt: skip
 
 
-def tree_of(name: str, links: Sequence[Link]) -> Tree:
-    """Links in an order in which parents come before children; InputError for names twice, unknown or in a ring."""
+def sort_links(name: str, links: Sequence[Link]) -> Tree:
+    """Return a tree with parents before children.
+
+    Raises:
+        InputError: A name occurs twice, a parent is unknown, links form a ring, or a joint moves no mass.
+    """
     names = [link.name for link in links]
     for link in links:
         if names.count(link.name) > 1:
@@ -36,15 +40,17 @@ def tree_of(name: str, links: Sequence[Link]) -> Tree:
                              "expected a tree that begins at the world")  # fmt: skip
         ordered += ready
         waiting = [link for link in waiting if link not in ready]
-    moved = moves_mass(ordered)
+    moved = find_massless_joint(ordered)
     if moved is not None:
         raise InputError(f"link {moved!r}: its joint moves nothing that has mass; give it or a link it carries a mass, "
                          "or its joint an armature")  # fmt: skip
     return Tree(name, tuple(ordered))
 
 
-def moves_mass(links: Sequence[Link]) -> str | None:
-    """The name of a link whose joint would accelerate without bound, since neither it nor what it carries has mass."""
+def find_massless_joint(links: Sequence[Link]) -> str | None:
+    """Return the name of a link whose joint would accelerate without bound, because neither it nor its children have
+    mass.
+    """
     heavy: set[str] = set()
     for link in reversed(links):
         if link.mass > 0.0 or link.name in heavy:
@@ -57,7 +63,7 @@ def moves_mass(links: Sequence[Link]) -> str | None:
 
 
 def read_link(number: int, table: Mapping[str, Any]) -> Link:
-    """A link from its table; see docs/models/articulated.md for every key."""
+    """Return the link that a table describes; docs/models/articulated.md lists the keys."""
     name = str(table.get("name", f"link {number}"))
     what = f"link {name!r}"
     for key in table:
@@ -92,7 +98,7 @@ def read_link(number: int, table: Mapping[str, Any]) -> Link:
 
 
 def read_bone(what: str, table: Mapping[str, Any]) -> tuple[float, Vector]:
-    """Length [m] and direction of a link that may stretch; zeros where it may not."""
+    """Return length [m] and direction of a link that may stretch; a zero direction for one that may not."""
     if "length" not in table and "along" not in table:
         return 1.0, np.zeros(3)
     length = float(table.get("length", 1.0))
@@ -102,19 +108,19 @@ def read_bone(what: str, table: Mapping[str, Any]) -> tuple[float, Vector]:
 
 
 def read_weight(what: str, table: Mapping[str, Any], weights: list[MassMoments]) -> tuple[float, Vector, Vector]:
-    """Mass, centre and inertia: those given, else those of the shapes, scaled to the mass if it is given."""
-    whole = together(weights)
+    """Return mass, centre and inertia: given values, or those of the shapes, scaled to the mass if that is given."""
+    whole = combine_moments(weights)
     mass = float(table.get("mass", whole.mass))
     if mass < 0.0:
         raise InputError(f"{what}: mass: got {mass:g}; expected none below 0")
     scale = mass / whole.mass if whole.mass > 0.0 else 0.0
     centre = numbers(what, "centre_of_mass", table.get("centre_of_mass", whole.centre), 3)
-    inertia = numbers(what, "inertia", table.get("inertia", inertia_of(whole.moments) * scale), 6)
+    inertia = numbers(what, "inertia", table.get("inertia", compute_inertia(whole.moments) * scale), 6)
     return mass, centre, inertia
 
 
 def read_values(what: str, table: Mapping[str, Any], count: int) -> dict[str, Vector]:
-    """What is given for each velocity of a joint: one number for all, or one for each."""
+    """Return the values for each velocity of a joint, from one number for all or one for each."""
     found = {
         key: numbers(
             what, key, np.broadcast_to(table[key], (count,)) if np.ndim(table[key]) == 0 else table[key], count
@@ -128,7 +134,7 @@ def read_values(what: str, table: Mapping[str, Any], count: int) -> dict[str, Ve
 
 
 def read_contact(what: str, given: Any) -> dict[str, float]:
-    """Values of contact parameters, such as ``{friction = 0.4, restitution = 0.5}``."""
+    """Return the values of contact parameters, such as ``{friction = 0.4, restitution = 0.5}``."""
     if not isinstance(given, Mapping):
         raise InputError(f"{what}: contact: got {given!r}; expected a table of contact parameters such as "
                          "{ friction = 0.4 }")  # fmt: skip
@@ -139,7 +145,9 @@ def read_contact(what: str, given: Any) -> dict[str, float]:
 
 
 def read_axes(what: str, joint: Joint, given: Any) -> tuple[Vector, ...]:
-    """Unit vectors of a joint's velocities, from one axis (two for a universal joint); by default z (x and y)."""
+    """Return unit vectors of a joint's velocities, from one axis (two for a universal joint); by default z (x and
+    y).
+    """
     if joint == "universal":
         pair = given if given is not None else ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
         if np.shape(pair) != (2, 3):
@@ -157,7 +165,7 @@ def read_axes(what: str, joint: Joint, given: Any) -> tuple[Vector, ...]:
 
 
 def unit(what: str, key: str, value: Any) -> Vector:
-    """Three numbers as a unit vector."""
+    """Return three numbers as a unit vector."""
     vector = numbers(what, key, value, 3)
     length = float(np.linalg.norm(vector))
     if length == 0.0:
@@ -166,7 +174,7 @@ def unit(what: str, key: str, value: Any) -> Vector:
 
 
 def quaternion(what: str, key: str, value: Any) -> Vector:
-    """Four numbers that are a turn."""
+    """Return four numbers as a unit quaternion."""
     found = numbers(what, key, value, 4)
     if not np.linalg.norm(found) > 0.0:
         raise InputError(f"{what}: {key}: got a quaternion of length 0; expected w, x, y, z such as [1, 0, 0, 0]")

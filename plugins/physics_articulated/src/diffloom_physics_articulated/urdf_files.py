@@ -8,20 +8,20 @@ import numpy as np
 
 from diffloom.interfaces import InputError
 from diffloom_physics_articulated.link import Tree, Vector
-from diffloom_physics_articulated.rotations import IDENTITY, about, of_rpy, product, turned_inertia
-from diffloom_physics_articulated.tree_tables import read_link, tree_of
+from diffloom_physics_articulated.rotations import IDENTITY, convert_rpy, product, rotate_about, rotate_inertia
+from diffloom_physics_articulated.tree_tables import read_link, sort_links
 from diffloom_physics_articulated.xml_files import Element, XmlFile
 
 KINDS = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
     "planar": "planar",
 }  # fmt: skip
-LYING = about(np.array([1.0, 0.0, 0.0]), 0.5 * np.pi)
-"""URDF's cylinders lie along z, ours stand along y."""
+LYING = rotate_about(np.array([1.0, 0.0, 0.0]), 0.5 * np.pi)
+"""Rotation from cylinders along y, as here, to those along z, as in URDF."""
 
 
 def read_urdf(file: XmlFile, floating: bool, turn: Vector) -> Tree:
-    """The tree of a file; turn: of the world, so that up is y."""
+    """Return the tree of a file, rotated by ``turn`` so that up is y."""
     name = file.text(file.root, "name", "robot") or "robot"
     colours = {}
     for material in file.children(file.root, "material"):
@@ -41,20 +41,20 @@ def read_urdf(file: XmlFile, floating: bool, turn: Vector) -> Tree:
     for root in (key for key in tables if key not in carried):
         tables[root].update(joint="free" if floating else "fixed", orientation=turn)
         if floating:
-            # A free joint's own axes are the world's; the turn is where it starts.
+            # The axes of a free joint are those of the world; the rotation is the start of its ball.
             tables[root].update(orientation=IDENTITY, start_orientation=turn)
-    return tree_of(name, [read_link(k, table) for k, table in enumerate(tables.values())])
+    return sort_links(name, [read_link(k, table) for k, table in enumerate(tables.values())])
 
 
 def origin(file: XmlFile, element: Element) -> tuple[Vector, Vector]:
-    """Position and quaternion of an element's <origin>."""
+    """Return position and quaternion of an element's <origin>."""
     for child in file.children(element, "origin"):
-        return file.vector(child, "xyz", (0.0, 0.0, 0.0)), of_rpy(file.vector(child, "rpy", (0.0, 0.0, 0.0)))
+        return file.vector(child, "xyz", (0.0, 0.0, 0.0)), convert_rpy(file.vector(child, "rpy", (0.0, 0.0, 0.0)))
     return np.zeros(3), IDENTITY
 
 
 def read_colour(file: XmlFile, material: Element) -> tuple[float, ...] | None:
-    """rgb of a material; its opacity is not drawn."""
+    """Return the RGB of a material, without its opacity."""
     for colour in file.children(material, "color"):
         found = file.numbers(colour, "rgba", 4)
         return None if found is None else tuple(found[:3])
@@ -62,7 +62,7 @@ def read_colour(file: XmlFile, material: Element) -> tuple[float, ...] | None:
 
 
 def read_link_table(file: XmlFile, link: Element, colours: dict[str, Any]) -> dict[str, Any]:
-    """Mass, inertia and shapes of a link. Collision shapes are left unread: links are drawn by their visuals."""
+    """Return mass, inertia and shapes of a link, from its visuals; collision shapes count as not read."""
     table: dict[str, Any] = {"name": file.name(link), "mass": 0.0, "inertia": [0.0] * 6}
     for inertial in file.children(link, "inertial"):
         place, turn = origin(file, inertial)
@@ -71,7 +71,7 @@ def read_link_table(file: XmlFile, link: Element, colours: dict[str, Any]) -> di
             table["mass"] = float(file.vector(mass, "value", (0.0,))[0])
         for inertia in file.children(inertial, "inertia"):
             six = [float(file.vector(inertia, "i" + k, (0.0,))[0]) for k in ("xx", "yy", "zz", "xy", "xz", "yz")]
-            table["inertia"] = turned_inertia(turn, np.array(six))
+            table["inertia"] = rotate_inertia(turn, np.array(six))
     shapes = [shape for visual in file.children(link, "visual") for shape in read_visual(file, visual, colours)]
     if shapes:
         table["shapes"] = shapes
@@ -79,7 +79,7 @@ def read_link_table(file: XmlFile, link: Element, colours: dict[str, Any]) -> di
 
 
 def read_visual(file: XmlFile, visual: Element, colours: dict[str, Any]) -> list[dict[str, Any]]:
-    """Shapes of a <visual>."""
+    """Return the shapes of a <visual>."""
     place, turn = origin(file, visual)
     colour = None
     for material in file.children(visual, "material"):
@@ -94,12 +94,12 @@ def read_visual(file: XmlFile, visual: Element, colours: dict[str, Any]) -> list
 
 
 def read_geometry(file: XmlFile, kind: str, element: Element) -> tuple[dict[str, Any], Vector]:
-    """A shape's table and the turn from our axes to the file's."""
+    """Return a shape's table and the rotation from the axes of that shape here to those of the file."""
     if kind == "box":
         return {"shape": "box", "size": file.vector(element, "size", (1.0, 1.0, 1.0)).tolist()}, IDENTITY
     if kind == "mesh":
         scale = file.vector(element, "scale", (1.0, 1.0, 1.0)).tolist()
-        return {"mesh": file.beside(file.name(element, "filename")), "scale": scale}, IDENTITY
+        return {"mesh": file.find_file(file.name(element, "filename")), "scale": scale}, IDENTITY
     radius = float(file.vector(element, "radius", (0.5,))[0])
     if kind == "sphere":
         return {"shape": "sphere", "radius": radius}, IDENTITY
@@ -108,7 +108,7 @@ def read_geometry(file: XmlFile, kind: str, element: Element) -> tuple[dict[str,
 
 
 def read_joint(file: XmlFile, joint: Element) -> tuple[str, dict[str, Any]]:
-    """The link that a joint carries, and what it says of it."""
+    """Return the link that a joint carries, and the joint as part of that link's table."""
     name, kind = file.name(joint), file.name(joint, "type")
     if kind not in KINDS:
         raise InputError(f"{file.path.name}: joint {name!r} is {kind!r}; expected one of {', '.join(KINDS)}")

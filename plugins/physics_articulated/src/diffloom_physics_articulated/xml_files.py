@@ -1,4 +1,4 @@
-"""XML of model files, read safely, and what of it nobody asked for."""
+"""XML of model files, read safely, with a record of all parts that were not used."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from diffloom.interfaces import InputError
 from diffloom_physics_articulated.link import Vector
 
 LARGEST = 32 * 2**20
-"""Bytes of the largest file that is read."""
+"""Size of the largest file that is accepted [bytes]."""
 
 Element = ElementTree.Element
 
 
 class XmlFile:
-    """A file and what has been read of it.
+    """A file, with a record of the elements and attributes that were read.
 
     Entities are not expanded: a file that declares any is refused. Files that it names must lie in its own folder.
     """
@@ -31,38 +31,37 @@ class XmlFile:
         self._copies: dict[int, tuple[Element, Element]] = {}
 
     def children(self, element: Element, tag: str) -> list[Element]:
-        """Children of this tag, which count as read; their attributes do not."""
+        """Return the children with this tag, which count as read; their attributes do not."""
         found = [child for child in element if child.tag == tag]
         self._visited |= {id(child) for child in found}
         return found
 
-    def filled(self, element: Element, defaults: dict[str, str]) -> Element:
-        """The element, which counts as read, with values for what it does not say; what is asked of it counts as asked
-        of the element itself."""
+    def fill_defaults(self, element: Element, defaults: dict[str, str]) -> Element:
+        """Return a copy of the element with defaults; reading the copy counts as reading the element."""
         made = ElementTree.Element(element.tag, {**defaults, **element.attrib})
         self._visited.add(id(element))
         self._copies[id(made)] = (made, element)
         return made
 
     def leave(self, element: Element) -> None:
-        """Count an element as not read after all; it may be one that was filled."""
+        """Mark an element, or a copy with defaults, as not read."""
         self._visited.discard(id(self._copies.get(id(element), (element, element))[1]))
 
     def text(self, element: Element, key: str, otherwise: str | None = None) -> str | None:
-        """An attribute, which then counts as read."""
+        """Return an attribute, which then counts as read."""
         source = self._copies.get(id(element), (element, element))[1]
         self._asked.add((id(source), key))
         return element.get(key, otherwise)
 
     def name(self, element: Element, key: str = "name") -> str:
-        """An attribute that must be there."""
+        """Return a required attribute."""
         found = self.text(element, key)
         if found is None:
             raise InputError(f"{self.path.name}: <{element.tag}> has no {key}; expected one")
         return found
 
     def numbers(self, element: Element, key: str, count: int | None, otherwise: Vector | None = None) -> Vector | None:
-        """An attribute of so many numbers (any for None), or ``otherwise`` where it is missing."""
+        """Return an attribute of ``count`` numbers (any number for None), or ``otherwise`` if it is missing."""
         given = self.text(element, key)
         if given is None:
             return otherwise
@@ -76,12 +75,12 @@ class XmlFile:
         return found
 
     def vector(self, element: Element, key: str, otherwise: tuple[float, ...]) -> Vector:
-        """As numbers, as many as ``otherwise`` has."""
+        """Return an attribute of as many numbers as ``otherwise`` has."""
         found = self.numbers(element, key, len(otherwise))
         return np.array(otherwise) if found is None else found
 
-    def beside(self, name: str, folder: str = "") -> Path:
-        """A file that this one names, if it lies in its folder or below it."""
+    def find_file(self, name: str, folder: str = "") -> Path:
+        """Return the path of a file that this one names, in its folder or below it."""
         plain = name.partition("://")[2].partition("/")[2] if name.startswith("package://") else name
         where = PurePosixPath(plain.replace("\\", "/"))
         found = (self.folder / folder / where).resolve()
@@ -92,7 +91,7 @@ class XmlFile:
         return found
 
     def unread(self) -> tuple[str, ...]:
-        """Elements and attributes that nobody asked for, each kind once with how often it occurs."""
+        """Kinds of elements and attributes that were not read, with how often each occurs."""
         found: dict[str, int] = {}
 
         def count(what: str) -> None:
@@ -114,7 +113,7 @@ class XmlFile:
 
 
 def parse(path: Path) -> Element:
-    """The root of an XML file in UTF-8 without a document type, so that nothing is expanded or fetched."""
+    """Return the root of an XML file in UTF-8; a document type is refused, so that nothing is expanded or fetched."""
     try:
         data = path.read_bytes()
     except OSError as cause:

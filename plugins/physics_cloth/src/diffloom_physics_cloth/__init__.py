@@ -1,1 +1,1 @@
-"""Thin shells: stretching, shearing and bending triangles: the model "cloth" of diffloom."""
+"""Thin shells of triangles that stretch, shear and bend: the model "cloth" of diffloom."""

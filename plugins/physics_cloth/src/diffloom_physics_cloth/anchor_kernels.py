@@ -1,11 +1,11 @@
-"""Springs of no length that tie single vertices to points in space."""
+"""Kernels of springs of zero length that tie single vertices to points in space."""
 
 from diffloom_kernels import add_to3, device, dot3, ld3, mul3, store_corners, sub3
 
 
 @device
 def anchor_force(e, clock, x, u, nodes, place, stiffness, damping, out):
-    """f = k (place - x) - c u: linear, so that a vertex may sit exactly on its anchor."""
+    """f = k (place - x) - c u: linear, so it is smooth at zero length."""
     i = nodes[e, 0]
     store_corners(out, e, (sub3(mul3(sub3(ld3(place, e), ld3(x, i)), stiffness[e]), mul3(ld3(u, i), damping[e])),))
 

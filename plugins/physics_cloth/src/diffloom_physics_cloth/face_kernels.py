@@ -1,9 +1,8 @@
-"""Triangles of a thin shell as elements: in-plane elasticity, with or without air.
+"""Kernels of a shell's triangles: in-plane elasticity, with or without air.
 
 n is twice the area vector N, m = n / |n| its direction (zero for a collapsed triangle) and v the velocity of the
 triangle relative to the wind. Drag -c_d |N.v| v acts against the motion, lift -c_l (N.v) |v| m along the normal; c_d
-and c_l [kg/m^3] are half the density of air times the usual coefficients. The force belongs to the face once: each
-corner takes a third.
+and c_l [kg/m^3] are half the density of air times the usual coefficients. Each corner takes a third of the force.
 """
 
 from diffloom_kernels import (
@@ -39,14 +38,14 @@ from diffloom_physics_cloth.shell_kernels import (
 
 @device
 def air_force(n, inverse, v, drag, lift):
-    """Force on the whole triangle; ``inverse`` of |n|."""
+    """Compute the force of air on the whole triangle; ``inverse`` is 1 / |n|."""
     s = dot3(n, v) * constant(drag, 0.5)
     return fma3(v, -(drag * absolute(s)), mul3(n, -(lift * s * sqrt(dot3(v, v)) * inverse)))
 
 
 @device
 def air_force_adjoint(n, inverse, v, drag, lift, a):
-    """Cotangents of (n, v, drag, lift) for the cotangent ``a`` of the force; that of |n| is in the one of n."""
+    """Compute the cotangents of (n, v, drag, lift) for the cotangent ``a`` of the force; n carries that of |n| too."""
     zero = constant(drag, 0)
     one = constant(drag, 1)
     m = mul3(n, inverse)
@@ -70,20 +69,23 @@ def air_force_adjoint(n, inverse, v, drag, lift, a):
 
 @device
 def corners(e, nodes):
-    """Numbers of the three corners."""
+    """Load the numbers of the three corners."""
     return nodes[e, 0], nodes[e, 1], nodes[e, 2]
 
 
 @device
 def edges(v, i0, i1, i2):
-    """v at the first corner, and its differences along the two edges."""
+    """Load v at the first corner and its differences along the two edges."""
     v0 = ld3(v, i0)
     return v0, sub3(ld3(v, i1), v0), sub3(ld3(v, i2), v0)
 
 
 @device
 def face_force(e, clock, x, u, nodes, rest, mu, lam, damping, activation, out):
-    """In-plane elasticity of triangle e. rest: (b0, b1, b2); the moduli are multiplied by the rest area."""
+    """Compute the in-plane elastic forces of triangle e.
+
+    rest: (b0, b1, b2). The moduli come multiplied by the rest area.
+    """
     i0, i1, i2 = corners(e, nodes)
     row = clock.row if activation.shape[0] > 1 else 0
     b = ld3(rest, e)
@@ -101,7 +103,7 @@ def face_force(e, clock, x, u, nodes, rest, mu, lam, damping, activation, out):
 def airy_face_force(
     e, clock, x, u, nodes, rest, mu, lam, damping, activation, drag, lift, wind_x, wind_y, wind_z, out
 ):
-    """In-plane elasticity of triangle e, and the force of the air on it."""
+    """Compute the in-plane elastic forces of triangle e and the force of the air on it."""
     R = x.dtype.type
     i0, i1, i2 = corners(e, nodes)
     row = clock.row if activation.shape[0] > 1 else 0
@@ -120,7 +122,7 @@ def airy_face_force(
 
 @device
 def relative_wind(e, clock, u0, w1, w2, wind_x, wind_y, wind_z):
-    """Mean velocity of the corners u0, u0 + w1, u0 + w2 minus the wind at this face and step."""
+    """Compute the mean velocity of the corners u0, u0 + w1, u0 + w2 minus the wind at this face and step."""
     third = wind_x.dtype.type(1.0 / 3.0)
     row = clock.row if wind_x.shape[0] > 1 else 0
     return sub3(fma3(add3(w1, w2), third, u0), (wind_x[row, e], wind_y[row, e], wind_z[row, e]))
@@ -131,8 +133,10 @@ def shell_adjoint(
     e, row, d1, d2, w1, w2, y1, y2, J, inverse, rest, mu, lam, damping, activation,
     adj_rest, adj_mu, adj_lam, adj_damping, adj_activation,
 ):
-    """Cotangents of the edges d1, d2 and of their rates w1, w2 for the cotangents -y1, -y2 of the forces on corners 1
-    and 2 relative to that on corner 0: of sum push(b, S) products(d, y) = sum S Q, where Q = pull(b, products(d, y)).
+    """Compute the cotangents of the edges d1, d2 and of their rates w1, w2.
+
+    -y1 and -y2 are the cotangents of the forces on corners 1 and 2 relative to that on corner 0. The sum
+    push(b, S) . products(d, y) equals S . Q with Q = pull(b, products(d, y)).
     """
     b = ld3(rest, e)
     c = metric(d1, d2)
@@ -145,7 +149,7 @@ def shell_adjoint(
     a1, a2 = products_gradient(d1, d2, push(b, twice_C))
     a1, a2 = add_products_gradient(a1, a2, w1, w2, k)
     a1, a2 = add_products_gradient(a1, a2, y1, y2, push(b, S))
-    half_c = mul3(c, rest.dtype.type(0.5))  # against twice_C, which serves the edges, where c is quadratic
+    half_c = mul3(c, rest.dtype.type(0.5))  # because the edges, in which C is quadratic, need twice_C
     a_b = add3(add3(pull_adjoint(b, half_c, twice_C), pull_adjoint(b, r, a_E)), pull_adjoint(b, q, S))
     adj_rest[e, 0] += a_b[0]
     adj_rest[e, 1] += a_b[1]

@@ -1,8 +1,9 @@
-"""Bending across interior edges, as elements of four corners: the two of the edge, then those opposite it.
+"""Bending across interior edges (Bridson et al. 2003; Grinspun et al. 2003), as elements of four corners.
 
-The force on corner i is -(k (phi - phi0 + activation) + c dphi/dt) dphi/dxi, phi the dihedral angle, which comes from
-the energy k/2 (phi - phi0 + activation)^2. Hinges without damping, c = 0, have functions of their own: they need no
-velocities, which is a third of what there is to load.
+Corners 0 and 1 are those of the edge, 2 and 3 those opposite it. The force on corner i is
+-(k (phi - phi0 + activation) + c dphi/dt) dphi/dxi with the dihedral angle phi, from the energy
+k/2 (phi - phi0 + activation)^2. Hinges without damping (c = 0) have functions of their own, because these load no
+velocities, a third of all loads.
 
 With e, a, b the vectors from the edge's first corner to its second and to the corners opposite it in the two faces,
 n1 = e x a and n2 = b x e are the normals and phi = atan2(-|e| n1.b, n1.n2): zero when flat, positive when both corners
@@ -10,9 +11,7 @@ lie behind the front. Its derivatives, with p = a.e/|e|^2, q = b.e/|e|^2, alpha 
 
     dphi/da = -alpha n1,  dphi/db = -beta n2,  dphi/de = p alpha n1 + q beta n2,
 
-are finite at every angle, flat ones included.
-
-The angle of a point is free of branches, so that all lanes compute at once where a library call would take turns.
+are finite at every angle. The angle is computed without branches, so that all lanes compute at once.
 """
 
 from diffloom_kernels import (
@@ -38,20 +37,22 @@ from diffloom_kernels import (
 
 @device
 def linear(s, a, b):
-    """a + b s."""
+    """Return a + b s."""
     return fma(constant(s, b), s, constant(s, a))
 
 
 @device
 def cubic(s, s2, a, b, c, d):
-    """a + b s + c s^2 + d s^3, in two halves that can be computed side by side."""
+    """Return a + b s + c s^2 + d s^3, in two independent halves."""
     return fma(linear(s, c, d), s2, linear(s, a, b))
 
 
 @device
 def series(s):
-    """p(s) with atan z = z + z^3 p(z^2) for |z| <= tan(pi/8): minimax polynomials, of degree 4 with a relative
-    error of 7e-10 for float32, of degree 9 with 4e-17 for float64."""
+    """Return p(s) with atan z = z + z^3 p(z^2) for |z| <= tan(pi/8).
+
+    The polynomials are minimax: degree 4 with a relative error of 7e-10 for float32, degree 9 with 4e-17 for float64.
+    """
     one = constant(s, 1)
     s2 = s * s
     s4 = s2 * s2
@@ -60,16 +61,17 @@ def series(s):
     low = cubic(s, s2, -0.3333333333333015, 0.19999999999088262, -0.14285714195200055, 0.11111106650961962)
     high = cubic(s, s2, -0.0909078234923221, 0.07690067385393815, -0.06641113067858632, 0.05692495711783952)
     high = fma(linear(s, -0.043589683139014284, 0.021258269533451084), s4, high)
-    # Which type it is the compiler knows; it leaves the other polynomial out.
+    # The type is known at compile time, so the other polynomial is not compiled.
     return where(one + constant(s, 1e-10) == one, short, fma(high, s4, low))
 
 
 @device
 def angle(y, x):
-    """atan2(y, x) in radians from -pi to pi; 0 at the origin. Within 2 units in the last place of float32 and float64.
+    """Return atan2(y, x) [rad] from -pi to pi, 0 at the origin, within 2 units in the last place.
 
-    With t = min(|x|, |y|) / max(|x|, |y|), atan t is taken at t or, beyond tan(pi/8), at (t - 1) / (t + 1), where it is
-    pi/4 less.
+    With t = min(|x|, |y|) / max(|x|, |y|), atan t is evaluated at t or, beyond tan(pi/8), at (t - 1) / (t + 1), where
+    it
+    is smaller by pi/4.
     """
     zero = constant(x, 0)
     one = constant(x, 1)
@@ -90,7 +92,7 @@ def angle(y, x):
 
 @device
 def hinge(e, a, b):
-    """phi; what its derivatives are made of, (n1, n2, alpha, beta, p, q); and inverses of |n1|^2, |n2|^2, |e|^2."""
+    """Return phi; (n1, n2, alpha, beta, p, q) for its derivatives; and the inverses of |n1|^2, |n2|^2, |e|^2."""
     one = constant(e[0], 1)
     zero = constant(e[0], 0)
     n1 = cross3(e, a)
@@ -108,14 +110,14 @@ def hinge(e, a, b):
 
 @device
 def slope(h, w1, w2, w3):
-    """dphi/de.w1 + dphi/da.w2 + dphi/db.w3."""
+    """Return dphi/de.w1 + dphi/da.w2 + dphi/db.w3."""
     n1, n2, alpha, beta, p, q = h
     return fma(alpha, fma(p, dot3(n1, w1), -dot3(n1, w2)), beta * fma(q, dot3(n2, w1), -dot3(n2, w3)))
 
 
 @device
 def slope_adjoint(h, s):
-    """s times (dphi/de, dphi/da, dphi/db)."""
+    """Return s times (dphi/de, dphi/da, dphi/db)."""
     n1, n2, alpha, beta, p, q = h
     a = mul3(n1, -(alpha * s))
     b = mul3(n2, -(beta * s))
@@ -124,9 +126,9 @@ def slope_adjoint(h, s):
 
 @device
 def curvature(e, a, b, h, inverses, z1, z2, z3):
-    """Gradient with respect to e, a, b of slope(h, z1, z2, z3), z held fixed.
+    """Return the gradient by e, a, b of slope(h, z1, z2, z3) with z constant.
 
-    The slope is alpha n1.r1 + beta n2.r2 with r1 = p z1 - z2, r2 = q z1 - z3; alpha n1 is differentiated as
+    The slope is alpha n1.r1 + beta n2.r2 with r1 = p z1 - z2 and r2 = q z1 - z3. alpha n1 is differentiated as
     |e| n1/|n1|^2, which gives alpha r1 - 2 (alpha n1.r1) n1/|n1|^2.
     """
     n1, n2, alpha, beta, p, q = h
@@ -148,20 +150,20 @@ def curvature(e, a, b, h, inverses, z1, z2, z3):
 
 @device
 def relative(v, nodes, k):
-    """v at corners 1, 2, 3 of hinge k relative to corner 0."""
+    """Load v at corners 1, 2, 3 of hinge k relative to corner 0."""
     v0 = ld3(v, nodes[k, 0])
     return sub3(ld3(v, nodes[k, 1]), v0), sub3(ld3(v, nodes[k, 2]), v0), sub3(ld3(v, nodes[k, 3]), v0)
 
 
 @device
 def store(out, k, f1, f2, f3):
-    """Vectors at corners 1, 2, 3, and the opposite of their sum at corner 0."""
+    """Store vectors at corners 1, 2, 3, and the negative of their sum at corner 0."""
     store_corners(out, k, (neg3(add3(f1, add3(f2, f3))), f1, f2, f3))
 
 
 @device
 def hinge_force(k, clock, x, u, nodes, stiffness, damping, rest_angle, activation, out):
-    """Bending forces of hinge k on its four corners."""
+    """Compute the bending forces of hinge k on its four corners."""
     row = clock.row if activation.shape[0] > 1 else 0
     e, a, b = relative(x, nodes, k)
     u1, u2, u3 = relative(u, nodes, k)
@@ -177,8 +179,11 @@ def hinge_force_adjoint(
     k, clock, x, u, nodes, stiffness, damping, rest_angle, activation,
     adj_f, adj_x, adj_u, adj_stiffness, adj_damping, adj_rest_angle, adj_activation,
 ):
-    """With y the cotangent of the forces and M the moment: adj_M = -y.dphi/dx, adj_phi = k adj_M, adj_rate = c adj_M,
-    and adj_x = adj_phi dphi/dx + (second derivative of phi) z, where z = -M y + adj_rate u."""
+    """Transpose of hinge_force.
+
+    With y the cotangent of the forces and M the moment: adj_M = -y.dphi/dx, adj_phi = k adj_M, adj_rate = c adj_M,
+    and adj_x = adj_phi dphi/dx + (second derivative of phi) z, where z = -M y + adj_rate u.
+    """
     row = clock.row if activation.shape[0] > 1 else 0
     e, a, b = relative(x, nodes, k)
     u1, u2, u3 = relative(u, nodes, k)
@@ -207,7 +212,7 @@ def hinge_force_adjoint(
 
 @device
 def undamped_hinge_force(k, clock, x, u, nodes, stiffness, rest_angle, activation, out):
-    """hinge_force with no damping."""
+    """Compute the bending forces of a hinge without damping."""
     row = clock.row if activation.shape[0] > 1 else 0
     e, a, b = relative(x, nodes, k)
     phi, h, _ = hinge(e, a, b)
@@ -221,7 +226,7 @@ def undamped_hinge_force_adjoint(
     k, clock, x, u, nodes, stiffness, rest_angle, activation,
     adj_f, adj_x, adj_u, adj_stiffness, adj_rest_angle, adj_activation,
 ):
-    """Transpose of undamped_hinge_force. Slots of adj_u are zero from the start and stay so."""
+    """Transpose of undamped_hinge_force; adj_u keeps its initial zeros."""
     row = clock.row if activation.shape[0] > 1 else 0
     e, a, b = relative(x, nodes, k)
     y1, y2, y3 = relative(adj_f, nodes, k)

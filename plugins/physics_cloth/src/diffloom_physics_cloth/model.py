@@ -30,32 +30,51 @@ from diffloom_mechanics import Mechanics, Term, freeze_array, particles, springs
 from diffloom_mechanics.contact import TouchingSkin, ground, resolve_contact_law
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
-from diffloom_physics_cloth.rest_shape import SheetRestShape, lumped_mass, place, plane_normal, rest_shape, set_moving
-from diffloom_physics_cloth.self_collision import check_thickness, self_collision_term
-from diffloom_physics_cloth.stress import at_vertices, check_sheet_thickness, principal_stresses, von_mises
+from diffloom_physics_cloth.rest_shape import (
+    SheetRestShape,
+    find_plane_normal,
+    lump_mass,
+    place,
+    rest_shape,
+    set_moving,
+)
+from diffloom_physics_cloth.self_collision import build_self_collision_term, check_thickness
+from diffloom_physics_cloth.stress import average_at_vertices, check_sheet_thickness, principal_stresses, von_mises
 from diffloom_physics_cloth.terms import (
     AirCoefficients,
     Elasticity,
-    anchor_term,
-    face_term,
-    hinge_term,
-    joined,
-    planar_face_term,
+    build_anchor_term,
+    build_face_term,
+    build_hinge_term,
+    build_planar_face_term,
+    pack_elements,
 )
 
 Which = str | int | Iterable[str | int]
 
 
 class ClothModel(Model):
-    """A thin shell: triangles that resist stretch and shear, hinges that resist bending, air, contact, ties.
+    """A thin shell: triangles resist stretch and shear, hinges resist bending; with air, contact, pins and springs.
 
-    mesh: a Sheet, a mesh file, or a table such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``.
-    pins: vertices held in place; anchors: vertices tied to points by springs; each a group's name, a number or a list.
-    springs: pairs of vertices joined by springs. ground: contact with the ground plane. self_collision: thickness [m]
-    at which the shell touches itself, or None; self_friction=True: it is held back as it slides along itself. contact:
-    the contact law of both. bending=False leaves hinges out.
-    planar=True keeps the triangles in their plane, where one turned inside out is driven back: no bending, no air.
-    thickness: of the sheet [m]; it moves nothing, and lets ``stress`` be told in Pa.
+    The state is q (particles, 3) [m] and u (particles, 3) [m/s]. docs/models/cloth.md lists all parameters and
+    equations.
+
+    Args:
+        mesh: A Sheet, a mesh file, or a table such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``.
+        pins: Vertices held in place: a group's name, a number, or a list of both.
+        anchors: Vertices tied to points by springs, given like pins.
+        springs: Pairs of vertices joined by springs.
+        ground: True for contact with the ground plane.
+        self_collision: Thickness [m] at which the shell touches itself, or None.
+        self_friction: True for friction in contact of the shell with itself.
+        bending: False for a shell without hinges.
+        planar: True for triangles that stay in their plane and recover from inversion, without bending and air.
+        contact: Contact law of ground and self-collision: a registered name, a table with the key ``law``, or a law.
+        thickness: Thickness of the sheet [m] or None; it has no effect on the motion, and gives ``stress`` in Pa.
+
+    Example:
+        model = ClothModel({"shape": "grid", "cells": [8, 8], "size": [1, 1]}, pins=["top"])
+        path = simulate(model, model.params(density=0.2), dt=1e-3, steps=500)
     """
 
     example_settings = ExampleSettings(
@@ -106,7 +125,7 @@ class ClothModel(Model):
         self.contact = resolve_contact_law(contact)
         self.bending = bending and not planar and len(self.sheet.edges.hinges) > 0
         self.planar = planar
-        self.normal = plane_normal(self.sheet) if planar else None
+        self.normal = find_plane_normal(self.sheet) if planar else None
         if self_collision is not None:
             check_thickness(self.sheet.vertices, self.sheet.faces, self_collision)
         kinds = {
@@ -115,26 +134,26 @@ class ClothModel(Model):
             "anchors": self.anchors.reshape(-1, 1),
             "springs": self.springs,
         }
-        self._nodes = {kind: freeze_array(joined(elements)) for kind, elements in kinds.items()}
+        self._nodes = {kind: freeze_array(pack_elements(elements)) for kind, elements in kinds.items()}
 
     @classmethod
     def example(cls) -> ClothModel:
-        """A small sheet, pinned by two corners, that swings over the ground."""
+        """Return a small sheet, pinned by two corners, that swings over the ground."""
         mesh = {"shape": "grid", "cells": [4, 4], "size": [0.4, 0.4], "position": [0.0, 0.1, 0.0]}
         return cls(mesh, pins=["top_left", "top_right"], ground=True, self_collision=0.02)
 
     @cached_property
     def specs(self) -> tuple[ParamSpec, ...]:
         return (
-            *specs.motion_specs(),
-            *(() if self.planar else specs.turning_specs()),
-            *specs.face_specs(air=not self.planar),
-            *(specs.hinge_specs() if self.bending else ()),
-            *(specs.anchor_specs() if len(self.anchors) else ()),
-            *(specs.spring_specs() if len(self.springs) else ()),
-            *(specs.ground_specs(self.contact) if self.ground else ()),
+            *specs.build_motion_specs(),
+            *(() if self.planar else specs.build_turning_specs()),
+            *specs.build_face_specs(air=not self.planar),
+            *(specs.build_hinge_specs() if self.bending else ()),
+            *(specs.build_anchor_specs() if len(self.anchors) else ()),
+            *(specs.build_spring_specs() if len(self.springs) else ()),
+            *(specs.build_ground_specs(self.contact) if self.ground else ()),
             *(
-                specs.collision_specs(self.contact, friction=self.self_friction)
+                specs.build_collision_specs(self.contact, friction=self.self_friction)
                 if self.self_collision is not None
                 else ()
             ),
@@ -151,7 +170,7 @@ class ClothModel(Model):
         }
 
     def initial_state(self, params: Params) -> State:
-        """Pinned vertices rest, whatever velocity is given."""
+        """Return the state at the start; pinned vertices rest, whatever the velocity."""
         q = self._start(params)
         still = torch.zeros(3, dtype=params.dtype)
         u = set_moving(q, self.mass(params), params["velocity"], params.get("angular_velocity", still))
@@ -168,7 +187,7 @@ class ClothModel(Model):
 
     @cached_property
     def fixed(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """(particles,) whether each is pinned."""
+        """Flags (particles,) of pinned vertices."""
         fixed = np.zeros(self.axes["particles"], dtype=bool)
         fixed[self.pins] = True
         return fixed
@@ -180,7 +199,7 @@ class ClothModel(Model):
         return Mechanics(law, tuple(self._terms(params, control, rest)))
 
     def rest_shape(self, params: Params) -> SheetRestShape:
-        """Rest lengths, areas and angles, from the parameter ``rest_shape`` or else from the mesh."""
+        """Return rest lengths, areas and angles, from the parameter ``rest_shape`` or else from the mesh."""
         if "rest_shape" in params:
             return rest_shape(self._shape("rest_shape", params), self.sheet.faces, self.sheet.edges.hinges)
         if params.dtype not in self._rest:
@@ -193,17 +212,22 @@ class ClothModel(Model):
         return {}
 
     def mass(self, params: Params, rest: SheetRestShape | None = None) -> Tensor:
-        """(particles,) [kg]: the parameter ``mass``, or the density's share of the faces around each vertex."""
+        """Return the masses (particles,) [kg]: the parameter ``mass``, or a third of the mass of each adjacent face.
+
+        Args:
+            params: Parameters of the model.
+            rest: Rest shape, if it is known already.
+        """
         if "mass" in params:
             return broadcast(params["mass"], (self.axes["particles"],))
         area = (rest or self.rest_shape(params)).area
         density = broadcast(params["density"], (self.axes["faces"],))
-        return lumped_mass(density, area, self.sheet.faces, self.axes["particles"])
+        return lump_mass(density, area, self.sheet.faces, self.axes["particles"])
 
     def _terms(self, params: Params, control: Control, rest: SheetRestShape) -> Iterable[Term]:
         yield self._faces(params, control, rest)
         if self.bending:
-            yield hinge_term(
+            yield build_hinge_term(
                 self._nodes["hinges"],
                 rest.hinge_weight,
                 params["bending_stiffness"],
@@ -213,7 +237,7 @@ class ClothModel(Model):
             )
         if len(self.anchors):
             start = take(self._start(params), self.anchors)
-            yield anchor_term(
+            yield build_anchor_term(
                 self._nodes["anchors"],
                 params.get("anchor_place", start),
                 params["anchor_stiffness"],
@@ -225,13 +249,13 @@ class ClothModel(Model):
         if self.ground:
             yield ground(params, self.axes["particles"], contact=self.contact)
         if self.self_collision is not None:
-            yield self_collision_term(
+            yield build_self_collision_term(
                 self.sheet.faces,
                 self.axes["particles"],
                 self.self_collision,
                 self.contact,
-                [params[specs.collision_name(spec.name)] for spec in self.contact.normal_specs],
-                [params[specs.collision_name(spec.name)] for spec in self.contact.friction.specs]
+                [params[specs.name_collision_parameter(spec.name)] for spec in self.contact.normal_specs],
+                [params[specs.name_collision_parameter(spec.name)] for spec in self.contact.friction.specs]
                 if self.self_friction
                 else None,
             )
@@ -245,12 +269,12 @@ class ClothModel(Model):
             per_step("activation", params, control),
         )
         if self.normal is not None:
-            return planar_face_term(faces, self.normal, rest.edges, rest.area, material)
+            return build_planar_face_term(faces, self.normal, rest.edges, rest.area, material)
         if "drag" not in params and "lift" not in params:
-            return face_term(faces, rest.edges, rest.area, material)
+            return build_face_term(faces, rest.edges, rest.area, material)
         none = torch.zeros((), dtype=params.dtype)
         air = AirCoefficients(params.get("drag", none), params.get("lift", none), per_step("wind", params, control))
-        return face_term(faces, rest.edges, rest.area, material, air)
+        return build_face_term(faces, rest.edges, rest.area, material, air)
 
     def _spring_lengths(self, params: Params) -> Tensor:
         ends = take(self._shape("rest_shape", params), self.springs)
@@ -261,8 +285,16 @@ class ClothModel(Model):
         return Surface(trajectory.q, torch.from_numpy(self.sheet.faces))
 
     def membrane_stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Tensor:
-        """(frames, faces, 2) [N/m]: the principal elastic forces across a length within each face, without damping, the
-        larger first. control: what drove it, a row for each frame."""
+        """Return the principal elastic forces per length within each face, without damping.
+
+        Args:
+            trajectory: States.
+            params: Parameters of the model.
+            control: Controls that drove the motion, a row for each frame.
+
+        Returns:
+            (frames, faces, 2) [N/m], the larger one first.
+        """
         corners = trajectory.q[:, torch.from_numpy(self.sheet.faces)]
         count = self.axes["faces"]
         mu, lam = (broadcast_read_only(params[name], (count,)) for name in ("shear_modulus", "lame_modulus"))
@@ -272,14 +304,29 @@ class ClothModel(Model):
         return principal_stresses(corners, self.rest_shape(params).edges, mu, lam, rows, normal)
 
     def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress:
-        """Von Mises's membrane stress at each vertex, the mean of the faces around it, by area: [Pa] where the sheet's
-        ``thickness`` is known, [N/m] otherwise. Bending is not in it."""
+        """Return von Mises's membrane stress at each vertex, the mean of the adjacent faces weighted by area.
+
+        The unit is Pa if ``thickness`` was given, otherwise N/m. Bending is not included.
+
+        Args:
+            trajectory: States.
+            params: Parameters of the model.
+            control: Controls that drove the motion, a row for each frame.
+        """
         each = von_mises(self.membrane_stress(trajectory, params, control))
-        values = at_vertices(each, self.rest_shape(params).area, self.sheet.faces, self.axes["particles"])
+        values = average_at_vertices(each, self.rest_shape(params).area, self.sheet.faces, self.axes["particles"])
         return Stress(values, "N/m") if self.thickness is None else Stress(values / self.thickness, "Pa")
 
     def texture(self, image: Tensor, **options: Any) -> Texture:
-        """``image`` (height, width, 3) laid over the shell by the mesh's texture coordinates."""
+        """Return a texture that lays ``image`` (height, width, 3) over the shell by the mesh's texture coordinates.
+
+        Args:
+            image: Image in 0..1.
+            options: Further arguments of ``diffloom.interfaces.Texture``.
+
+        Raises:
+            InputError: The mesh has no texture coordinates.
+        """
         if self.sheet.uv is None:
             raise InputError(f"{self.sheet.name} has no texture coordinates; give it a mesh with uv")
         uv = torch.from_numpy(self.sheet.uv).to(image.dtype)
@@ -288,12 +335,16 @@ class ClothModel(Model):
 
 
 def per_step(name: str, params: Params, control: Control) -> Tensor:
-    """The control of this name, one row per step, or the parameter as a single row."""
+    """Return the control of this name, one row per step, or the parameter as a single row."""
     return control[name] if name in control else params[name].unsqueeze(0)
 
 
 def check_springs(pairs: Sequence[Sequence[int]], count: int) -> Indices:
-    """Pairs of vertices as (springs, 2)."""
+    """Return pairs of vertices as an array (springs, 2).
+
+    Raises:
+        InputError: A pair is not two different vertex numbers below ``count``.
+    """
     array = np.array(pairs, dtype=np.int64).reshape(-1, 2) if len(pairs) == 0 else np.array(pairs)
     if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"springs: got {pairs!r}; expected a list of pairs of vertex numbers")

@@ -1,11 +1,10 @@
-"""Triangles that stay in one plane, such as those of the planar walker.
+"""Kernels of triangles that stay in one plane, such as those of the planar walker.
 
-As the faces of a shell, but with the plane's own normal m: J = m.(Fu x Fv) is then negative for a triangle turned
-inside out, and the elastic force drives it back, where a shell could not tell its front from its back.
+They differ from the faces of a shell in the sign of J = m.(Fu x Fv), with the constant normal m of the plane: it is
+negative for an inverted triangle, and the elastic force drives the triangle back, whereas a shell has no sides.
 
-The material is that of shell_kernels. F = [Fu, Fv] is the 3x2 deformation gradient, R = [Ru, Rv] its rate of change,
-m the unit normal of the plane and J = m.(Fu x Fv) the signed ratio of areas, so that dJ/dF = G = [Fv x m, m x Fu]: no
-division by J, which passes through zero when a triangle turns inside out.
+The material is that of shell_kernels. F = [Fu, Fv] is the 3x2 deformation gradient and R = [Ru, Rv] its rate of change,
+so that dJ/dF = G = [Fv x m, m x Fu] without a division by J, which passes through zero in an inversion.
 """
 
 from diffloom_kernels import add3, constant, cross3, device, dot3, ld3, mul3, neg3, store_corners, sub3
@@ -14,13 +13,15 @@ from diffloom_physics_cloth.face_kernels import corners
 
 @device
 def deformation(d1, d2, b0, b1, b2):
-    """Columns of [d1, d2] B for the upper triangular B = [[b0, b1], [0, b2]], the inverse of the rest edges."""
+    """Return the columns of [d1, d2] B for the upper triangular B = [[b0, b1], [0, b2]], the inverse of the rest
+    edges.
+    """
     return mul3(d1, b0), add3(mul3(d1, b1), mul3(d2, b2))
 
 
 @device
 def membrane_stress(Fu, Fv, Ru, Rv, m, J, mu, lam, damping, activation):
-    """The two columns of P."""
+    """Return the two columns of the stress P."""
     one = constant(J, 1)
     s = mu - mu / (dot3(Fu, Fu) + dot3(Fv, Fv) + one)
     g = lam * (J - one - activation) - mu * constant(J, 2.0 / 3.0)
@@ -36,9 +37,9 @@ def membrane_stress(Fu, Fv, Ru, Rv, m, J, mu, lam, damping, activation):
 
 @device
 def membrane_stress_adjoint(Fu, Fv, Ru, Rv, m, J, mu, lam, damping, activation, Zu, Zv):
-    """Cotangents of (Fu, Fv, Ru, Rv, mu, lam, damping, activation) for the cotangent Z = [Zu, Zv] of P.
+    """Return the cotangents of (Fu, Fv, Ru, Rv, mu, lam, damping, activation) for the cotangent Z = [Zu, Zv] of P.
 
-    That of J is included in those of F. With X = c (F^T Z + Z^T F) the damping gives adj_F = Z (c S) + R X and
+    The cotangents of F include that of J. With X = c (F^T Z + Z^T F), damping gives adj_F = Z (c S) + R X and
     adj_R = F X.
     """
     one = constant(J, 1)
@@ -88,7 +89,10 @@ def membrane_stress_adjoint(Fu, Fv, Ru, Rv, m, J, mu, lam, damping, activation, 
 
 @device
 def planar_face_force(e, clock, x, u, nodes, normal, rest, mu, lam, damping, activation, out):
-    """In-plane elasticity of triangle e. normal: of the plane; rest: (b0, b1, b2)."""
+    """Compute the in-plane elastic forces of triangle e.
+
+    normal: unit normal of the plane; rest: (b0, b1, b2).
+    """
     i0, i1, i2 = corners(e, nodes)
     row = clock.row if activation.shape[0] > 1 else 0
     x0 = ld3(x, i0)
@@ -111,7 +115,7 @@ def planar_face_force_adjoint(
     e, clock, x, u, nodes, normal, rest, mu, lam, damping, activation,
     adj_f, adj_x, adj_u, adj_rest, adj_mu, adj_lam, adj_damping, adj_activation,
 ):
-    """Transpose of planar_face_force; the plane is fixed, so its normal takes no cotangent."""
+    """Transpose of planar_face_force; the normal is constant and has no cotangent."""
     i0, i1, i2 = corners(e, nodes)
     row = clock.row if activation.shape[0] > 1 else 0
     x0 = ld3(x, i0)

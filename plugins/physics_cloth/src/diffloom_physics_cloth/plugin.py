@@ -1,4 +1,4 @@
-"""What diffloom-physics-cloth offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-physics-cloth, as import paths, so that listing plugins imports nothing heavy."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,7 +7,7 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_models(register: Register) -> None:
-    """Offer the model "cloth"."""
+    """Register the model "cloth"."""
     register(
         "cloth",
         "diffloom_physics_cloth.model:ClothModel",

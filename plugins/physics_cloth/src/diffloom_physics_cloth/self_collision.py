@@ -1,4 +1,4 @@
-"""Contact of a shell with itself, as a term for any model of particles with triangles."""
+"""Force term of the contact of a shell with itself, for any model of particles with triangles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from diffloom_mechanics import NodeTerm, TermStage
 from diffloom_mechanics.contact import ContactLaw, find_corner_slots, round_up_to_power_of_two
 
 
-def self_collision_term(
+def build_self_collision_term(
     faces: Indices,
     particles: int,
     thickness: float,
@@ -24,11 +24,18 @@ def self_collision_term(
     values: Sequence[Tensor],
     friction: Sequence[Tensor] | None = None,
 ) -> NodeTerm:
-    """Vertices against all triangles but their own: the force of a contact law when closer than ``thickness`` [m].
+    """Return the contact term of vertices with all triangles but their own, closer than ``thickness``.
 
-    values: the parameters of the normal law, scalars or one per vertex each; friction: those of the friction law, None
-    where nothing holds back what slides. The two sides of a triangle are not told
-    apart: a vertex must not cross it, that is come nearer by ``thickness``, within one step.
+    The two sides of a triangle are not distinguished, so a vertex must not cross it, that is, move by more than
+    ``thickness`` within one step.
+
+    Args:
+        faces: Triangles (F, 3).
+        particles: Number of vertices.
+        thickness: Distance at which contact begins [m].
+        law: Contact law.
+        values: Parameters of the normal law, each a scalar or one per vertex.
+        friction: Parameters of the friction law, or None for no friction.
     """
     from diffloom_physics_cloth.self_collision_kernels import self_contact, sort_sheet
 
@@ -59,10 +66,10 @@ def self_collision_term(
 
 
 def check_thickness(vertices: NDArray[np.float64], faces: Indices, thickness: float) -> None:
-    """InputError when the mesh as given already touches itself at this thickness."""
+    """Raise InputError if the mesh touches itself at this thickness before it moves."""
     if not (np.isfinite(thickness) and thickness > 0):
         raise InputError(f"self_collision: got {thickness}; expected the thickness of contact [m], above 0")
-    distance, vertex, face = nearest_approach(vertices, faces, thickness)
+    distance, vertex, face = find_nearest_approach(vertices, faces, thickness)
     if distance < thickness:
         raise InputError(
             f"self_collision: got a thickness of {thickness:g} m, but vertex {vertex} is only {distance:.4g} m from "
@@ -70,8 +77,8 @@ def check_thickness(vertices: NDArray[np.float64], faces: Indices, thickness: fl
         )
 
 
-def nearest_approach(vertices: NDArray[np.float64], faces: Indices, limit: float) -> tuple[float, int, int]:
-    """The smallest distance, below ``limit``, of a vertex from a face that it does not belong to, and both numbers."""
+def find_nearest_approach(vertices: NDArray[np.float64], faces: Indices, limit: float) -> tuple[float, int, int]:
+    """Return the smallest distance below ``limit`` of a vertex from a face of other vertices, and both numbers."""
     corner = vertices[faces]
     centre = corner.mean(axis=1)
     reach = np.linalg.norm(corner - centre[:, None], axis=2).max(axis=1) + limit
@@ -87,7 +94,7 @@ def nearest_approach(vertices: NDArray[np.float64], faces: Indices, limit: float
 
 
 def point_triangle_distances(p: NDArray[np.float64], corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distances of one point from triangles (T, 3, 3)."""
+    """Return the distances (T,) of one point from triangles (T, 3, 3)."""
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     normal = np.cross(b - a, c - a)
     inside = np.ones(len(corners), dtype=bool)

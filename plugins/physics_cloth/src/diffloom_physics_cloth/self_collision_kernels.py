@@ -1,4 +1,4 @@
-"""Vertices of a shell against the triangles they do not belong to.
+"""Kernels of contact between the vertices of a shell and the triangles of other vertices.
 
 slots and pushes are those of skin_kernels; balls (the centres of the triangles), cells, starts and order those of
 cell_kernels.
@@ -17,14 +17,14 @@ from diffloom_mechanics.contact.kernels import (
 
 
 @device
-def not_a_corner(i, j0, j1, j2, members):
-    """Whether vertex i is none of the corners."""
+def is_not_corner(i, j0, j1, j2, members):
+    """Return true if vertex i is none of the corners."""
     return i != j0 and i != j1 and i != j2
 
 
 @device
 def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes):
-    """First stage of self-collision: balls around the triangles, and both sorts."""
+    """Stage 1: put balls around the triangles, and sort vertices and triangles."""
     R = x.dtype.type
     count = faces.shape[0]
     reach = store_face_centres(x, faces, balls) + thickness[0]
@@ -35,18 +35,22 @@ def sort_sheet(_, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, 
 
 @functools.cache
 def self_contact(normal_law, friction_law):
-    """push_corners, push_vertex and their adjoints under a NormalFunctions and a FrictionFunctions, or None for no
-    friction (see diffloom_mechanics.contact.law)."""
-    corners, vertex, corners_adjoint, vertex_adjoint = skin_contact(normal_law, not_a_corner, friction_law)
+    """Return push_corners, push_vertex and their adjoints.
+
+    friction_law is None for contact without friction.
+    """
+    corners, vertex, corners_adjoint, vertex_adjoint = skin_contact(normal_law, is_not_corner, friction_law)
 
     @device
     def push_corners(f, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes):
-        """Stage: forces on the corners of triangle f from all vertices that touch it."""
+        """Stage 2: sum the forces on the corners of triangle f from all vertices that touch it."""
         corners(f, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes)
 
     @device
     def push_vertex(i, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes):
-        """Force on vertex i from all triangles it touches, and from all vertices that touch its own triangles."""
+        """Sum the force on vertex i from all triangles that it touches and from all vertices that touch its own
+        triangles.
+        """
         R = x.dtype.type
         total = gather_corner_forces(i, slots, pushes, (R(0), R(0), R(0)))
         return vertex(i, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, total)
@@ -56,7 +60,7 @@ def self_contact(normal_law, friction_law):
         f, clock, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes, adj_f, adj_k_n,
         adj_k_t,
     ):
-        """Stage: the corners' part of the transpose."""
+        """Transpose of stage 2."""
         corners_adjoint(
             f, clock, x, u, x, u, faces, slots, thickness, k_n, k_t, balls, cells, starts, order, pushes, adj_f, adj_f
         )

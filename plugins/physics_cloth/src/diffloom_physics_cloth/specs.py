@@ -1,4 +1,4 @@
-"""The parameters of a thin shell: names, units, defaults."""
+"""Parameters of a thin shell: names, units, defaults."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from diffloom_mechanics.contact import ContactLaw, make_contact_specs
 NOT_NEGATIVE = (0.0, None)
 
 
-def turning_specs() -> tuple[ParamSpec, ...]:
-    """How a shell is turned at the start; not for planar ones, which would leave their plane."""
+def build_turning_specs() -> tuple[ParamSpec, ...]:
+    """Return the parameters of the start's orientation and rotation, which planar shells do not have."""
     return (
         ParamSpec("orientation", (1.0, 0.0, 0.0, 0.0), "", "turn about the mesh's origin: quaternion w x y z of any "
                   "length", shape=(4,)),
@@ -19,8 +19,8 @@ def turning_specs() -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def motion_specs() -> tuple[ParamSpec, ...]:
-    """How a shell starts, what it weighs, and its shape."""
+def build_motion_specs() -> tuple[ParamSpec, ...]:
+    """Return the parameters of start, mass and shape."""
     points = ("particles", 3)
     return (
         ParamSpec("position", (0.0, 0.0, 0.0), "m", "where the mesh's origin is at the start", shape=(3,)),
@@ -35,8 +35,8 @@ def motion_specs() -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def face_specs(air: bool) -> tuple[ParamSpec, ...]:
-    """In-plane elasticity, and drag and lift when there is air."""
+def build_face_specs(air: bool) -> tuple[ParamSpec, ...]:
+    """Return the parameters of in-plane elasticity and, with air, of drag and lift."""
     faces = ("faces",)
     elastic = (
         ParamSpec("shear_modulus", 250.0, "N/m", "resistance to shear (mu)", shape=faces, bounds=NOT_NEGATIVE),
@@ -54,8 +54,8 @@ def face_specs(air: bool) -> tuple[ParamSpec, ...]:
     )
 
 
-def hinge_specs() -> tuple[ParamSpec, ...]:
-    """Bending."""
+def build_hinge_specs() -> tuple[ParamSpec, ...]:
+    """Return the parameters of bending."""
     hinges = ("hinges",)
     return (
         ParamSpec("bending_stiffness", 1e-4, "N m", "flexural rigidity (k_b)", shape=hinges, bounds=NOT_NEGATIVE),
@@ -67,8 +67,8 @@ def hinge_specs() -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def anchor_specs() -> tuple[ParamSpec, ...]:
-    """Springs to points in space."""
+def build_anchor_specs() -> tuple[ParamSpec, ...]:
+    """Return the parameters of springs to points in space."""
     anchors = ("anchors",)
     return (
         ParamSpec("anchor_stiffness", 1e3, "N/m", "pull per distance from the anchor", shape=anchors,
@@ -79,8 +79,8 @@ def anchor_specs() -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def spring_specs() -> tuple[ParamSpec, ...]:
-    """Springs between two particles of the shell."""
+def build_spring_specs() -> tuple[ParamSpec, ...]:
+    """Return the parameters of springs between two particles of the shell."""
     springs = ("springs",)
     return (
         ParamSpec("spring_stiffness", 100.0, "N/m", "tension per elongation", shape=springs, bounds=NOT_NEGATIVE),
@@ -90,28 +90,28 @@ def spring_specs() -> tuple[ParamSpec, ...]:
     )  # fmt: skip
 
 
-def ground_specs(law: ContactLaw) -> tuple[ParamSpec, ...]:
-    """Contact with the ground, with defaults soft enough for particles of a gram."""
+def build_ground_specs(law: ContactLaw) -> tuple[ParamSpec, ...]:
+    """Return the parameters of contact with the ground, with defaults for particles of a gram."""
     values = {"contact_stiffness": 1e3, "contact_damping": 0.5, "friction_stiffness": 0.5}
     return make_contact_specs(law, **{name: value for name, value in values.items() if name in law.names})
 
 
-def collision_name(name: str) -> str:
-    """What a parameter of a law is called for contact of the shell with itself."""
+def name_collision_parameter(name: str) -> str:
+    """Return the name of a parameter of the law in contact of the shell with itself."""
     return name.replace("contact_", "collision_", 1) if name.startswith("contact_") else f"collision_{name}"
 
 
-def collision_specs(law: ContactLaw, *, friction: bool) -> tuple[ParamSpec, ...]:
-    """Contact of the shell with itself, with or without friction; one value per particle that touches."""
+def build_collision_specs(law: ContactLaw, *, friction: bool) -> tuple[ParamSpec, ...]:
+    """Return the parameters of contact of the shell with itself, one value per particle, with or without friction."""
     values = {"contact_stiffness": 500.0, "contact_damping": 0.1, "friction_stiffness": 0.5}
     return tuple(
         replace(
             spec,
-            name=collision_name(spec.name),
+            name=name_collision_parameter(spec.name),
             default=values.get(spec.name, spec.default),
             doc=f"{spec.doc}, of the shell with itself",
             shape=("particles",),
-            not_to_be_confused=tuple((collision_name(other), why) for other, why in spec.not_to_be_confused),
+            not_to_be_confused=tuple((name_collision_parameter(other), why) for other, why in spec.not_to_be_confused),
         )
         for spec in (law.specs if friction else law.normal_specs)
     )

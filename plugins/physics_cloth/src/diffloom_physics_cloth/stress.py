@@ -1,4 +1,4 @@
-"""The elastic stress of a thin shell within its faces."""
+"""Elastic stress of a thin shell within its faces."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom_geometry import Indices, assemble
 
-#: Least ratio of areas by which a stress is divided: a face that is crushed to a line has no finite one.
+#: Smallest ratio of areas in a division, because a face that is crushed to a line has no finite stress.
 LEAST = 1e-6
 
 
 def check_sheet_thickness(thickness: object) -> float | None:
-    """The thickness of a sheet [m] as a number; None where it is not known."""
+    """Return the thickness of a sheet [m] as a number, or None if it is unknown."""
     if thickness is None:
         return None
     if isinstance(thickness, bool) or not isinstance(thickness, Real) or not 0.0 < float(thickness) < math.inf:
@@ -27,13 +27,18 @@ def check_sheet_thickness(thickness: object) -> float | None:
 def principal_stresses(
     x: Tensor, edges: Tensor, mu: Tensor, lam: Tensor, activation: Tensor, normal: Tensor | None
 ) -> Tensor:
-    """(frames, faces, 2) [N/m], the larger first; zero at rest without activation.
+    """Return the principal stresses (frames, faces, 2) [N/m], the larger one first; zero at rest without activation.
 
-    x: corners (frames, faces, 3, 3) [m]. edges: see RestShape. activation: (1 or frames, faces). normal: of the plane
-    of a planar shell, whose faces may be turned inside out.
+    With F = [Fu Fv] and C = F^T F, the stress P F^T / J has the eigenvalues s c_i / J + g for the eigenvalues c_i of C,
+    where s = mu (1 - 1/(tr C + 1)) and g = lam (J - 1 - a) - 2/3 mu.
 
-    With F = [Fu Fv] and C = F^T F: P F^T / J has the eigenvalues s c_i / J + g for those c_i of C, where
-    s = mu (1 - 1/(tr C + 1)) and g = lam (J - 1 - a) - 2/3 mu.
+    Args:
+        x: Corners (frames, faces, 3, 3) [m].
+        edges: Inverse rest edges, as in SheetRestShape.
+        mu: Shear modulus [N/m].
+        lam: Lame modulus [N/m].
+        activation: Growth of the rest area, (1 or frames, faces).
+        normal: Normal of the plane of a planar shell, whose faces may be inverted; otherwise None.
     """
     d1, d2 = x[..., 1, :] - x[..., 0, :], x[..., 2, :] - x[..., 0, :]
     b0, b1, b2 = edges.unbind(dim=1)
@@ -51,14 +56,20 @@ def principal_stresses(
 
 
 def von_mises(principal: Tensor) -> Tensor:
-    """sqrt(a^2 - a b + b^2) of principal stresses (..., 2) in a plane; the third is 0."""
+    """Return sqrt(a^2 - a b + b^2) of principal stresses (..., 2) in plane stress."""
     a, b = principal.unbind(dim=-1)
     return (a * a - a * b + b * b).clamp(min=0.0).sqrt()
 
 
-def at_vertices(values: Tensor, area: Tensor, faces: Indices, count: int) -> Tensor:
-    """(frames, vertices): the mean of the faces around each vertex, by area; NaN where there is none. values: (frames,
-    faces)."""
+def average_at_vertices(values: Tensor, area: Tensor, faces: Indices, count: int) -> Tensor:
+    """Return the mean (frames, vertices) of the faces around each vertex, weighted by area; NaN without a face.
+
+    Args:
+        values: Values (frames, faces).
+        area: Areas (faces,) [m^2].
+        faces: Triangles (F, 3).
+        count: Number of vertices.
+    """
     around = assemble(area[:, None].expand(-1, 3), faces, count)
     rows = [assemble((row * area)[:, None].expand(-1, 3), faces, count) for row in values]
     return torch.stack(rows) / torch.where(around > 0.0, around, torch.full_like(around, torch.nan))

@@ -1,4 +1,4 @@
-"""The force terms of a thin shell, ready for any model of particles."""
+"""Force terms of a thin shell, for any model of particles."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ Elements = NDArray[np.integer[Any]]
 class Elasticity:
     """In-plane material of the faces: scalars or one value per face.
 
-    shear_modulus, lame_modulus: mu and lam [N/m]. damping: [N s/m]. activation: growth of the rest area relative to
-    it, (1 or steps, faces).
+    Args:
+        shear_modulus: mu [N/m].
+        lame_modulus: lam [N/m].
+        damping: Viscosity [N s/m].
+        activation: Growth of the rest area relative to it, (1 or steps, faces).
     """
 
     shear_modulus: Tensor
@@ -32,27 +35,44 @@ class Elasticity:
 
 @dataclass(frozen=True)
 class AirCoefficients:
-    """drag, lift: [kg/m^3], scalars or one per face. wind: (1 or steps, faces, 3) [m/s]."""
+    """Coefficients of the air around the faces.
+
+    Args:
+        drag: Drag [kg/m^3], a scalar or one per face.
+        lift: Lift [kg/m^3], a scalar or one per face.
+        wind: Velocity of the air (1 or steps, faces, 3) [m/s].
+    """
 
     drag: Tensor
     lift: Tensor
     wind: Tensor
 
 
-def joined(elements: Elements) -> NDArray[np.int32]:
-    """``elements`` (E, corners) as a term's nodes. An array that is fit already comes back itself, so that a model may
-    give one that is known from rollout to rollout (see ``diffloom_mechanics.freeze_array``)."""
+def pack_elements(elements: Elements) -> NDArray[np.int32]:
+    """Return ``elements`` (E, corners) as a term's nodes.
+
+    A contiguous int32 array is returned itself, so that rollouts recognise it (see
+    ``diffloom_mechanics.freeze_array``).
+    """
     return np.ascontiguousarray(elements, dtype=np.int32)
 
 
-def face_term(
+def build_face_term(
     faces: Elements, rest_edges: Tensor, rest_area: Tensor, material: Elasticity, air: AirCoefficients | None = None
 ) -> ElementTerm:
-    """In-plane forces of a shell's triangles, and those of the air when given. rest_edges, rest_area: see RestShape."""
+    """Return the term of the in-plane forces of triangles, and of the air if given.
+
+    Args:
+        faces: Triangles (F, 3).
+        rest_edges: Inverse rest edges, as in SheetRestShape.
+        rest_area: Rest areas [m^2].
+        material: Elasticity.
+        air: Air, or None.
+    """
     from diffloom_physics_cloth import face_kernels as kernels
 
     shared = _elastic_params(rest_edges, rest_area, material)
-    nodes = joined(faces)
+    nodes = pack_elements(faces)
     if air is None:
         return ElementTerm(
             "faces", nodes, kernels.face_force, kernels.face_force_adjoint, params=shared, per_step=("activation",)
@@ -75,15 +95,23 @@ def face_term(
     )
 
 
-def planar_face_term(
+def build_planar_face_term(
     faces: Elements, normal: NDArray[np.float64], rest_edges: Tensor, rest_area: Tensor, material: Elasticity
 ) -> ElementTerm:
-    """In-plane forces of triangles that stay in the plane of ``normal`` (3,), defined through inversion."""
+    """Return the term of the in-plane forces of triangles that stay in a plane, defined through inversion.
+
+    Args:
+        faces: Triangles (F, 3).
+        normal: Normal of the plane (3,).
+        rest_edges: Inverse rest edges, as in SheetRestShape.
+        rest_area: Rest areas [m^2].
+        material: Elasticity.
+    """
     from diffloom_physics_cloth import planar_kernels as kernels
 
     return ElementTerm(
         "planar_faces",
-        joined(faces),
+        pack_elements(faces),
         kernels.planar_face_force,
         kernels.planar_face_force_adjoint,
         constants=(np.tile(normal, (len(faces), 1)),),
@@ -93,7 +121,9 @@ def planar_face_term(
 
 
 def _elastic_params(rest_edges: Tensor, rest_area: Tensor, material: Elasticity) -> tuple[tuple[str, Tensor], ...]:
-    """Kernels take moduli times area: the area's own gradient follows from the product."""
+    """Return the kernels' parameters; moduli come multiplied by area, so the gradient by area follows from the
+    product.
+    """
     count = (rest_area.shape[0],)
     return (
         ("rest_edges", rest_edges),
@@ -104,13 +134,18 @@ def _elastic_params(rest_edges: Tensor, rest_area: Tensor, material: Elasticity)
     )
 
 
-def hinge_term(
+def build_hinge_term(
     hinges: Elements, weight: Tensor, stiffness: Tensor, damping: Tensor, rest_angle: Tensor, activation: Tensor
 ) -> ElementTerm:
-    """Bending of a shell across its interior edges.
+    """Return the term of bending across interior edges.
 
-    hinges: (H, 4). weight: (H,), see RestShape. stiffness [N m], damping [N m s], rest_angle [rad]: scalars or (H,).
-    activation [rad]: (1 or steps, H), added to the angle, so that a positive one bends the sheet forwards.
+    Args:
+        hinges: Corners (H, 4).
+        weight: Weights (H,), as in SheetRestShape.
+        stiffness: Stiffness [N m], a scalar or (H,).
+        damping: Damping [N m s], a scalar or (H,).
+        rest_angle: Rest angle [rad], a scalar or (H,).
+        activation: Angle [rad] (1 or steps, H) added to the angle, so that a positive one bends the sheet forwards.
     """
     from diffloom_physics_cloth import hinge_kernels as kernels
 
@@ -120,7 +155,7 @@ def hinge_term(
         ("activation", broadcast_read_only(activation, (activation.shape[0], *count))),
     )
     stiff = ("stiffness", broadcast_read_only(stiffness, count) * weight)
-    nodes = joined(hinges)
+    nodes = pack_elements(hinges)
     if not needs_gradient(damping) and not bool(unwrap_values(damping).any()):
         return ElementTerm(
             "undamped_hinges",
@@ -140,17 +175,21 @@ def hinge_term(
     )
 
 
-def anchor_term(vertices: Elements, place: Tensor, stiffness: Tensor, damping: Tensor) -> ElementTerm:
-    """Springs of no length from ``vertices`` (A, 1) to points ``place`` (A, 3) [m].
+def build_anchor_term(vertices: Elements, place: Tensor, stiffness: Tensor, damping: Tensor) -> ElementTerm:
+    """Return the term of springs of zero length from vertices to points.
 
-    stiffness [N/m], damping [N s/m]: scalars or (A,).
+    Args:
+        vertices: Vertices (A, 1).
+        place: Points (A, 3) [m].
+        stiffness: Stiffness [N/m], a scalar or (A,).
+        damping: Damping [N s/m], a scalar or (A,).
     """
     from diffloom_physics_cloth.anchor_kernels import anchor_force, anchor_force_adjoint
 
     count = (len(vertices),)
     return ElementTerm(
         "anchors",
-        joined(vertices),
+        pack_elements(vertices),
         anchor_force,
         anchor_force_adjoint,
         params=(

@@ -60,8 +60,8 @@ def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> TetRestShape:
     bad = (found <= 0.0).nonzero().tolist()
     if bad:
         raise InputError(
-            f"rest_shape: tet {bad[0][-1]} has volume {float(found[tuple(bad[0])]) / 6.0:.3g} m^3 ({len(bad)} such); "
-            "expected positive volumes: move its vertices apart"
+            f"rest_shape: {len(bad)} tetrahedra have no positive volume, first tet {bad[0][-1]} with "
+            f"{float(found[tuple(bad[0])]) / 6.0:.3g} m^3; move their vertices apart"
         )
     # B has the rows c/det, so V B B^T has the entries c_a.c_b/(6 det).
     pairs = ((c1, c1), (c1, c2), (c1, c3), (c2, c2), (c2, c3), (c3, c3))

@@ -288,12 +288,14 @@ class FemModel(Model):
 
     @staticmethod
     def _rows(params: Params, control: Control, name: str, count: int) -> Tensor:
+        """Return the values (1 or steps, count) of a parameter or of its control."""
         if name not in control:
             return broadcast_read_only(params[name], (1, count))
         steps = control[name].shape[0]
         return broadcast_read_only(control[name].reshape(steps, -1), (steps, count))
 
     def _per_tet(self, params: Params, name: str) -> Tensor:
+        """Return the values (tets,) of a parameter, regions included."""
         return self._with_regions(
             params, name, broadcast_read_only(params[name], (len(self.mesh.tets),)), particles=False
         )

@@ -43,7 +43,10 @@ def find_regions(mesh: TetMesh, given: Mapping[str, Mapping[str, Any]]) -> dict[
             raise InputError(f"region {name!r}: expected a name of letters, digits and _, such as 'left_arm'")
         regions[name] = _read_region(mesh, name, described)
         if not (regions[name].vertices.any() or regions[name].tets.any()):
-            raise InputError(f"region {name!r} = {dict(described)!r} holds no vertex and no tet of {mesh.name}")
+            raise InputError(
+                f"region {name!r} = {dict(described)!r} holds no vertex and no tet of {mesh.name}; give places in "
+                "metres, in the frame of the mesh"
+            )
     return regions
 
 
@@ -92,11 +95,13 @@ def _read_region(mesh: TetMesh, name: str, described: Mapping[str, Any]) -> Soli
 
 
 def _of_vertices(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") -> SolidRegion:
+    """Return the region of some vertices and of the tetrahedra between them."""
     vertices = _mask(members, len(mesh.vertices), what, "vertices")
     return SolidRegion(vertices, np.asarray(vertices[mesh.tets].all(axis=1)))
 
 
 def _of_tets(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") -> SolidRegion:
+    """Return the region of some tetrahedra and of their vertices."""
     tets = _mask(members, len(mesh.tets), what, "tets")
     vertices = np.zeros(len(mesh.vertices), dtype=bool)
     vertices[mesh.tets[tets]] = True
@@ -104,6 +109,7 @@ def _of_tets(mesh: TetMesh, members: NDArray[np.int64], what: str = "region") ->
 
 
 def _mask(members: Any, count: int, what: str, kind: str) -> Mask:
+    """Return flags of some indices; raise InputError for indices out of range."""
     index = _indices(members, what)
     if index.size and not 0 <= index.min() <= index.max() < count:
         bad = index[(index < 0) | (index >= count)][0]
@@ -114,6 +120,7 @@ def _mask(members: Any, count: int, what: str, kind: str) -> Mask:
 
 
 def _indices(members: Any, what: str) -> NDArray[np.int64]:
+    """Return a list of integers as an array, or raise InputError."""
     index = np.asarray(members).ravel()
     if index.size and not np.issubdtype(index.dtype, np.integer):
         raise InputError(f"{what}: got {members!r}; expected a list of whole numbers")
@@ -121,6 +128,7 @@ def _indices(members: Any, what: str) -> NDArray[np.int64]:
 
 
 def _numbers(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    """Return numbers of a shape as an array, or raise InputError."""
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -33,6 +33,7 @@ def make_solid(mesh: str | Path | TetMesh, shape: Mapping[str, Any], *, scale: f
 
 
 def _make(mesh: str | Path | TetMesh, given: dict[str, Any]) -> TetMesh:
+    """Return a built-in shape, the mesh of a file, or the given mesh."""
     allowed = _ARGUMENTS.get(str(mesh), ()) if not isinstance(mesh, TetMesh) else ()
     if isinstance(mesh, (str, Path)) and not allowed:
         allowed = ("edge_length",)
@@ -54,6 +55,7 @@ def _make(mesh: str | Path | TetMesh, given: dict[str, Any]) -> TetMesh:
 
 
 def _three(size: Sequence[float]) -> Sequence[float]:
+    """Return the lengths of a beam, or raise InputError."""
     if len(size) != 3:
         raise InputError(f"beam: got size {list(size)}; expected [length, height, width] in metres")
     return size

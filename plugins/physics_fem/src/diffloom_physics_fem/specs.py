@@ -19,17 +19,25 @@ MATERIAL = (
     ParamSpec("youngs_modulus", None, "Pa", "E at small strain, instead of mu and lam", _TETS, _POSITIVE),
     ParamSpec("poisson_ratio", None, "", "nu at small strain, with youngs_modulus", _TETS, (-0.99, 0.499)),
     ParamSpec("damping", 1.0, "Pa s", "stress per rate of Green's strain", _TETS, _POSITIVE),
-    ParamSpec("activation", 0.0, "", "growth of the rest volume, relative (the muscle)", _TETS, per_step=True),
+    ParamSpec("activation", 0.0, "", "relative growth of the rest volume (the muscle)", _TETS, per_step=True),
 )
 START = (
-    ParamSpec("position", (0.0, 0.0, 0.0), "m", "where the mesh's origin is at the start", (3,)),
+    ParamSpec("position", (0.0, 0.0, 0.0), "m", "initial place of the mesh's origin", (3,)),
     ParamSpec(
-        "orientation", (1.0, 0.0, 0.0, 0.0), "", "turn about the mesh's origin: quaternion w x y z of any length", (4,)
+        "orientation",
+        (1.0, 0.0, 0.0, 0.0),
+        "",
+        "initial rotation about the mesh's origin: quaternion w x y z of any length",
+        (4,),
     ),
-    ParamSpec("velocity", (0.0, 0.0, 0.0), "m/s", "at the start, for all or for each particle", _POINTS),
-    ParamSpec("angular_velocity", (0.0, 0.0, 0.0), "rad/s", "at the start, about the centre of mass", (3,)),
-    ParamSpec("start_shape", None, "m", "vertices before turn and shift; the mesh's own if not given", _POINTS),
-    ParamSpec("rest_shape", None, "m", "vertices without elastic force; the mesh's own if not given", _POINTS),
+    ParamSpec("velocity", (0.0, 0.0, 0.0), "m/s", "initial velocity, for all particles or for each", _POINTS),
+    ParamSpec("angular_velocity", (0.0, 0.0, 0.0), "rad/s", "initial angular velocity about the centre of mass", (3,)),
+    ParamSpec(
+        "start_shape", None, "m", "initial vertices before rotation and shift; the mesh's own if not given", _POINTS
+    ),
+    ParamSpec(
+        "rest_shape", None, "m", "vertices of the shape without elastic force; the mesh's own if not given", _POINTS
+    ),
 )
 WORLD = (ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),)
 

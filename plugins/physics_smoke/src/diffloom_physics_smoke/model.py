@@ -76,7 +76,7 @@ class SmokeModel(Model):
     ) -> None:
         if rows < 2 or columns < 2 or not spacing > 0.0:
             raise InputError(
-                f"smoke: got {rows} x {columns} cells of {spacing:g} m; expected at least 2 x 2 and a side above 0"
+                f"smoke: got {rows} x {columns} cells of {spacing:g} m; expected at least 2 x 2 and a spacing above 0"
             )
         check_choice("smoke: boundary", boundary, ("walls", "periodic"))
         self._flow = Flow(rows, columns, float(spacing), boundary == "walls")
@@ -94,13 +94,13 @@ class SmokeModel(Model):
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
         return (
-            ParamSpec("density", self._start, "", "smoke at the start, 0 none, 1 dense", ("cells",), (0.0, None)),
+            ParamSpec("density", self._start, "", "initial smoke, 0 none, 1 dense", ("cells",), (0.0, None)),
             ParamSpec(
-                "velocity", 0.0, "m/s", "at the start, at left and lower faces; its divergence is removed",
+                "velocity", 0.0, "m/s", "initial velocity at left and lower faces; its divergence is removed",
                 ("cells", 2),
             ),
             ParamSpec("buoyancy", 0.0, "m/s^2", "upward acceleration of dense smoke"),
-            ParamSpec("dissipation", 0.0, "1/s", "how fast smoke vanishes", (), (0.0, None)),
+            ParamSpec("dissipation", 0.0, "1/s", "rate at which smoke vanishes", (), (0.0, None)),
         )  # fmt: skip
 
     @property

@@ -74,6 +74,7 @@ def make_pattern(name: str | Path, rows: int, columns: int) -> Field:
 
 
 def _read_image(path: Path, rows: int, columns: int) -> Field:
+    """Return the bright parts of an image as densities."""
     from PIL import Image
 
     try:

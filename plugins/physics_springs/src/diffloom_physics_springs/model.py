@@ -37,6 +37,7 @@ def make_ball_mesh() -> tuple[Tensor, Tensor]:
     middles: dict[tuple[int, int], int] = {}
 
     def middle(a: int, b: int) -> int:
+        """Return the vertex between two vertices, and add it at first."""
         key = (min(a, b), max(a, b))
         if key not in middles:
             middles[key] = len(points)
@@ -159,8 +160,8 @@ class SpringsModel(Model):
             ParamSpec("stiffness", 100.0, "N/m", "force per stretch of each spring", ("springs",), (0.0, None)),
             ParamSpec("damping", 0.1, "N s/m", "force per rate of stretch", ("springs",), (0.0, None)),
             ParamSpec("rest_length", lengths, "m", "length without force", ("springs",), (0.0, None)),
-            ParamSpec("position", self._start, "m", "places at the start", ("particles", 3)),
-            ParamSpec("velocity", (0.0, 0.0, 0.0), "m/s", "velocities at the start", ("particles", 3)),
+            ParamSpec("position", self._start, "m", "initial places", ("particles", 3)),
+            ParamSpec("velocity", (0.0, 0.0, 0.0), "m/s", "initial velocities", ("particles", 3)),
             ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),
             ParamSpec("force", (0.0, 0.0, 0.0), "N", "external force", ("particles", 3), per_step=True),
         )

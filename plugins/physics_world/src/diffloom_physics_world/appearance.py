@@ -1,4 +1,4 @@
-"""How one body of a world is shown."""
+"""Appearance of the bodies of a world."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from diffloom.interfaces import InputError, Material, Model, Surface
 
 @dataclass(frozen=True)
 class BodyAppearance:
-    """Colour or texture of a body, and its material; its model's own where they are not given.
+    """Colour or texture of a body and its material; None for those of the body's model.
 
-    colour: rgb 0..1. texture: (height, width, 3) image 0..1 that the model lays over its surface.
+    Args:
+        colour: RGB in 0..1.
+        texture: Image (height, width, 3) in 0..1, which the model lays over its surface.
+        material: Material.
     """
 
     colour: tuple[float, float, float] | None = None
@@ -25,7 +28,7 @@ class BodyAppearance:
     material: Material | None = None
 
     def apply(self, surface: Surface, name: str, model: Model) -> Surface:
-        """``surface`` shown so."""
+        """Return ``surface`` with this appearance."""
         like = surface.vertices
         if self.texture is not None:
             lay = getattr(model, "texture", None)
@@ -39,8 +42,10 @@ class BodyAppearance:
 
 
 def read_appearance(table: Mapping[str, Any], place: str) -> BodyAppearance:
-    """From the keys ``colour``, ``texture`` and ``material`` of a body's table. texture: an image file, or the image
-    itself. material: a Material, or a table of its fields."""
+    """Return the appearance from the keys ``colour``, ``texture`` and ``material`` of a body's table.
+
+    ``texture`` is an image file or an image, ``material`` a Material or a table of its fields.
+    """
     unknown = sorted(set(table) - {"colour", "texture", "material"})
     if unknown:
         raise InputError(f"{place}: got {unknown[0]!r}; a body's table has name, model, colour, texture and material")
@@ -73,7 +78,7 @@ def _material(given: object, place: str) -> Material | None:
 
 
 def _factor(given: Any, place: str, key: str) -> float | tuple[float, ...] | Tensor:
-    """A number of a material, or three of them, red, green and blue; tensors as they are."""
+    """Return one number of a material, or three for red, green and blue; tensors are returned themselves."""
     if isinstance(given, Tensor):
         return given
     several = isinstance(given, (list, tuple)) and len(given) == 3 and key != "shininess"
@@ -85,7 +90,7 @@ def _factor(given: Any, place: str, key: str) -> float | tuple[float, ...] | Ten
 
 
 def _image(given: object, place: str) -> Tensor:
-    """(height, width, 3) in 0..1, of a file or as given."""
+    """Return an image (height, width, 3) in 0..1 from a file or an array."""
     if isinstance(given, str):
         from PIL import Image, UnidentifiedImageError
 

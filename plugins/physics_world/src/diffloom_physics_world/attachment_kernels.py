@@ -1,7 +1,7 @@
-"""Springs between points of two bodies, and between a point and a place that moves, with their adjoints.
+"""Kernels of springs between points of two bodies, and between a point and a moving place, with their adjoints.
 
-An end is a particle, or a point of a rigid body at ``offset`` in its axes: a pair of device functions says where it is
-and how fast, and what a force there does to the node. Elements have one corner in each node set.
+An end is a particle, or a point of a rigid body at ``offset`` in its axes: device functions compute its position and
+velocity, and apply a force there to the node. Elements have one corner in each node set.
 """
 
 import functools
@@ -31,7 +31,7 @@ from diffloom_kernels import (
 
 @device
 def particle_end(e, q, u, nodes, offset):
-    """Place, velocity and arm: a particle has none."""
+    """Return position, velocity and arm; a particle has no arm."""
     i = nodes[e, 0]
     zero = q.dtype.type(0)
     return ld3(q, i), ld3(u, i), (zero, zero, zero)
@@ -39,25 +39,26 @@ def particle_end(e, q, u, nodes, offset):
 
 @device
 def particle_store(e, f, arm, out):
+    """Store the force at a particle."""
     store_corners(out, e, (f,))
 
 
 @device
 def particle_cotangent(e, nodes, arm, adj_f):
-    """Cotangent of a force at the end."""
+    """Return the cotangent of a force at the end."""
     return ld3(adj_f, nodes[e, 0])
 
 
 @device
 def particle_end_adjoint(e, q, u, nodes, offset, arm, f, adj_f, a_x, a_v, adj_q, adj_u):
-    """Cotangents of the node for those of place and velocity of its end."""
+    """Return the cotangents of the node for those of position and velocity of its end."""
     store_corners(adj_q, e, (a_x,))
     store_corners(adj_u, e, (a_v,))
 
 
 @device
 def body_end(e, q, u, nodes, offset):
-    """x + arm and v + w x arm, with arm = R offset."""
+    """Return x + arm and v + w x arm, with arm = R offset."""
     i = nodes[e, 0]
     x, r = ld7(q, i)
     v, w = ld6(u, i)
@@ -67,7 +68,7 @@ def body_end(e, q, u, nodes, offset):
 
 @device
 def body_store(e, f, arm, out):
-    """f and arm x f."""
+    """Store f and arm x f."""
     turn = cross3(arm, f)
     for c in range(3):
         out[e, 0, c] = f[c]
@@ -76,13 +77,17 @@ def body_store(e, f, arm, out):
 
 @device
 def body_cotangent(e, nodes, arm, adj_f):
+    """Return the cotangent of a force at the end, with that of its torque."""
     force, turn = ld6(adj_f, nodes[e, 0])
     return add3(force, cross3(turn, arm))
 
 
 @device
 def body_end_adjoint(e, q, u, nodes, offset, arm, f, adj_f, a_x, a_v, adj_q, adj_u):
-    """adj_arm = f x adj_torque + a_x + a_v x w; adj_R = adj_arm offset^T; adj_w = arm x a_v."""
+    """Transpose of body_end and body_store.
+
+    adj_arm = f x adj_torque + a_x + a_v x w; adj_R = adj_arm offset^T; adj_w = arm x a_v.
+    """
     i = nodes[e, 0]
     _, r = ld7(q, i)
     _, w = ld6(u, i)
@@ -98,7 +103,7 @@ def body_end_adjoint(e, q, u, nodes, offset, arm, f, adj_f, a_x, a_v, adj_q, adj
         adj_q[e, 0, c + 3] = a_r[c]
 
 
-#: By whether the end belongs to a rigid body: place, force, cotangent of a force, adjoint of the place.
+#: Functions for a particle (False) and a rigid body (True): position, force, cotangent of a force, adjoint of position.
 ENDS = {
     False: (particle_end, particle_store, particle_cotangent, particle_end_adjoint),
     True: (body_end, body_store, body_cotangent, body_end_adjoint),
@@ -107,7 +112,7 @@ ENDS = {
 
 @functools.cache
 def springs_between(first, second):
-    """Force and adjoint of damped springs whose ends are on a rigid body (True) or are particles."""
+    """Return force and adjoint of damped springs whose ends are on a rigid body (True) or are particles."""
     end_a, store_a, cotangent_a, adjoint_a = ENDS[first]
     end_b, store_b, cotangent_b, adjoint_b = ENDS[second]
 
@@ -115,7 +120,7 @@ def springs_between(first, second):
     def spring_force(
         e, clock, q, u, nodes, q_b, u_b, nodes_b, offset, offset_b, stiffness, damping, length, out, out_b
     ):
-        """f = (k (L - L0) + c n.s) n on the first end and its opposite on the second; n leads from first to second."""
+        """Compute f = (k (L - L0) + c n.s) n on the first end and -f on the second; n leads from first to second."""
         R = q.dtype.type
         x, v, arm = end_a(e, q, u, nodes, offset)
         y, w, arm_b = end_b(e, q_b, u_b, nodes_b, offset_b)
@@ -131,7 +136,9 @@ def springs_between(first, second):
         e, clock, q, u, nodes, q_b, u_b, nodes_b, offset, offset_b, stiffness, damping, length,
         adj_f, adj_f_b, adj_q, adj_u, adj_q_b, adj_u_b, adj_stiffness, adj_damping, adj_length,
     ):
-        """As for springs between particles, with a the difference of the cotangents of a force at both ends."""
+        """Transpose of spring_force, as between particles, with a the difference of the cotangents of a force at
+        both ends.
+        """
         R = q.dtype.type
         x, v, arm = end_a(e, q, u, nodes, offset)
         y, w, arm_b = end_b(e, q_b, u_b, nodes_b, offset_b)
@@ -160,13 +167,13 @@ def springs_between(first, second):
 
 @functools.cache
 def holds_between(first, second):
-    """Force and adjoint of springs of no length, damped in all directions: what keeps two points together."""
+    """Return force and adjoint of springs of zero length, damped in all directions, which keep two points together."""
     end_a, store_a, cotangent_a, adjoint_a = ENDS[first]
     end_b, store_b, cotangent_b, adjoint_b = ENDS[second]
 
     @device
     def hold_force(e, clock, q, u, nodes, q_b, u_b, nodes_b, offset, offset_b, stiffness, damping, out, out_b):
-        """f = k d + c s on the first end and its opposite on the second."""
+        """Compute f = k d + c s on the first end and -f on the second."""
         x, v, arm = end_a(e, q, u, nodes, offset)
         y, w, arm_b = end_b(e, q_b, u_b, nodes_b, offset_b)
         f = add3(mul3(sub3(y, x), stiffness[e]), mul3(sub3(w, v), damping[e]))
@@ -178,7 +185,7 @@ def holds_between(first, second):
         e, clock, q, u, nodes, q_b, u_b, nodes_b, offset, offset_b, stiffness, damping,
         adj_f, adj_f_b, adj_q, adj_u, adj_q_b, adj_u_b, adj_stiffness, adj_damping,
     ):
-        """adj_d = k a, adj_s = c a, adj_k = a.d, adj_c = a.s."""
+        """Transpose of hold_force: adj_d = k a, adj_s = c a, adj_k = a.d, adj_c = a.s."""
         x, v, arm = end_a(e, q, u, nodes, offset)
         y, w, arm_b = end_b(e, q_b, u_b, nodes_b, offset_b)
         d = sub3(y, x)
@@ -197,19 +204,19 @@ def holds_between(first, second):
 
 @device
 def place_at(row, e, x, y, z):
-    """The place in one step, of coordinates with one row a step or one for all."""
+    """Load the place at one step, from coordinates with one row per step or one for all."""
     k = minimum(row, x.shape[0] - 1)
     return (x[k, e], y[k, e], z[k, e])
 
 
 @functools.cache
 def path_hold(body):
-    """Force and adjoint of what pulls an end along a path."""
+    """Return force and adjoint of the pull on an end along a path."""
     end, store, cotangent, adjoint = ENDS[body]
 
     @device
     def path_force(e, clock, q, u, nodes, offset, x, y, z, stiffness, damping, out):
-        """f = k (p - x) + c (p' - v), with p' the way to the next step's place in a step."""
+        """Compute f = k (p - x) + c (p' - v), where p' is the velocity towards the place of the next step."""
         at, v, arm = end(e, q, u, nodes, offset)
         p = place_at(clock.row, e, x, y, z)
         way = mul3(sub3(place_at(clock.row + 1, e, x, y, z), p), q.dtype.type(1) / clock.dt)
@@ -221,7 +228,7 @@ def path_hold(body):
         e, clock, q, u, nodes, offset, x, y, z, stiffness, damping,
         adj_f, adj_q, adj_u, adj_x, adj_y, adj_z, adj_stiffness, adj_damping,
     ):
-        """adj_p = k a, adj_p' = c a, which the places of this step and the next share."""
+        """Transpose of path_force: adj_p = k a and adj_p' = c a, shared by the places of this step and the next."""
         at, v, arm = end(e, q, u, nodes, offset)
         p = place_at(clock.row, e, x, y, z)
         step = q.dtype.type(1) / clock.dt

@@ -1,4 +1,4 @@
-"""What holds bodies of a world together, or moves them: springs, holds, paths and forces."""
+"""Attachments that hold bodies of a world together, or move them: springs, holds, paths and forces."""
 
 from __future__ import annotations
 
@@ -38,8 +38,15 @@ _POSITIVE = (0.0, None)
 
 @dataclass(frozen=True)
 class AttachmentEnd:
-    """A point of a body: a particle, or a point ``offset`` [m] of a rigid body, in its axes. link: whether ``node`` is
-    the number of a body that the nodes of the set carry."""
+    """A point of a body.
+
+    Args:
+        set: Node set.
+        node: Particle or rigid body; for a link, the number of a body that the nodes of the set carry.
+        offset: Position in the axes of a rigid body or link [m].
+        rigid: True for a point of a rigid body or link.
+        link: True for a point of a link.
+    """
 
     set: str
     node: int
@@ -49,11 +56,11 @@ class AttachmentEnd:
 
     @property
     def corner(self) -> NDArray[np.int32]:
-        """As a term's nodes."""
+        """Corner of an element term."""
         return np.array([[self.node]], dtype=np.int32)
 
     def place(self, start: State, sets: Mapping[str, NodeSet]) -> Tensor:
-        """Where it starts, (3,) [m]."""
+        """Return the position at the start (3,) [m]."""
         carries = sets[self.set].carries
         if self.link and carries is not None:
             turns, origins = carries.places(start[self.set].q)
@@ -70,12 +77,20 @@ class AttachmentEnd:
 
 @dataclass(frozen=True)
 class Attachment:
-    """A spring or a hold between points of two bodies, or the path of one point, or a force on it.
+    """A spring or a hold between points of two bodies, the path of one point, or a force on it.
 
-    kind: "spring" has a length at rest, that at the start if not given; "hold" keeps two points together, damped in all
-    directions; "path" pulls a point along its parameter ``place``, which may have one value per step: a control, or on
-    straight ways between ``places`` that it passes at ``times`` [s]; "force" acts on a point, and may be a control too.
     Parameters are called ``name.stiffness`` and so on.
+
+    Args:
+        name: Name of the attachment.
+        kind: "spring" has a rest length, by default the length at the start. "hold" keeps two points together, damped
+            in
+            all directions. "path" pulls a point along its parameter ``place``, which may have one value per step (a
+            control), or along straight lines between ``places`` that it passes at ``times`` [s]. "force" acts on a
+            point,
+            and may be a control too.
+        ends: Points on the bodies.
+        given: Values of parameters.
     """
 
     name: str
@@ -85,7 +100,7 @@ class Attachment:
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
-        """Its parameters, by their own names."""
+        """Parameters of the attachment, without its name in front."""
         if self.kind == "force":
             start = self.given.get("force", (0.0, 0.0, 0.0))
             return (ParamSpec("force", start, "N", "on the point, along the world's axes", (3,), per_step=True),)
@@ -107,7 +122,14 @@ class Attachment:
     def terms(
         self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet]
     ) -> Sequence[ElementTerm | NodeTerm]:
-        """Its force; where it holds a link, a term on each side. params, control: its own, by their own names."""
+        """Return the force terms: one, or one for each side of a link's attachment.
+
+        Args:
+            params: Parameters of the attachment, without its name in front.
+            control: Controls, without its name in front.
+            start: State at the start.
+            sets: Node sets of the world.
+        """
         term = self._term(params, control, start, sets)
         carries = {end.set: sets[end.set].carries for end in self.ends if end.link}
         if not carries:
@@ -183,13 +205,20 @@ def read_attachments(
     systems: Mapping[str, Mechanics],
     taken: set[str],
 ) -> tuple[Attachment, ...]:
-    """Attachments from tables. systems: the dynamics of each body; taken: names that mean something else."""
+    """Return attachments from tables.
+
+    Args:
+        given: The tables.
+        bodies: Bodies by name.
+        systems: Dynamics of each body.
+        taken: Names that are in use.
+    """
     found: list[Attachment] = []
     for number, table in enumerate(given):
         name = check_name("attachments", table.get("name", f"attachment{number}"))
         place = f"attachment {name!r}"
         if name in taken or name in [other.name for other in found]:
-            raise InputError(f"{place}: something else is called so already; give it another name")
+            raise InputError(f"{place}: the name is in use already; give it another name")
         kind = table.get("kind", "hold")
         if kind not in _KEYS:
             raise InputError(f"{place}: kind: got {kind!r}; expected one of {', '.join(_KEYS)}")
@@ -211,7 +240,7 @@ def read_attachments(
 
 
 def _check_stops(table: Mapping[str, Any], place: str) -> None:
-    """InputError unless a path's times and places go together."""
+    """Raise InputError unless times and places of a path belong together."""
     if "times" not in table and "places" not in table:
         return
     try:
@@ -226,7 +255,7 @@ def _check_stops(table: Mapping[str, Any], place: str) -> None:
 
 
 def _whose(table: Mapping[str, Any], kind: str, place: str) -> tuple[list[str], list[Any]]:
-    """The bodies of an attachment and the points on them."""
+    """Return the bodies of an attachment and the points on them."""
     if kind in ("path", "force"):
         return [table.get("body", "")], [table.get("point", 0)]
     pair, points = table.get("between"), table.get("points")
@@ -241,7 +270,7 @@ def _whose(table: Mapping[str, Any], kind: str, place: str) -> tuple[list[str], 
 
 
 def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str) -> AttachmentEnd:
-    """A point of a body: the number of a particle; (x, y, z), or {body, point} where there are several bodies."""
+    """Return a point of a body: the number of a particle; (x, y, z), or {body, point} for one of several bodies."""
     if not isinstance(body, str) or body not in systems:
         raise InputError(f"{place}: got the body {body!r}; expected one of {', '.join(systems)}")
     name, nodes = next(iter(systems[body].sets.items()))
@@ -263,7 +292,7 @@ def _end(body: object, point: Any, systems: Mapping[str, Mechanics], place: str)
 
 
 def _link_end(body: str, name: str, point: Any, carries: CarriedLinks, place: str) -> AttachmentEnd:
-    """A point of a link: {link, point}, or the link's name for its origin."""
+    """Return a point of a link: {link, point}, or the link's name for its origin."""
     link, own = (point.get("link"), point.get("point", 0)) if isinstance(point, Mapping) else (point, 0)
     values = _place_of(own)
     if values is None or not isinstance(link, str) or carries.names.count(link) != 1:
@@ -275,6 +304,6 @@ def _link_end(body: str, name: str, point: Any, carries: CarriedLinks, place: st
 
 
 def _place_of(given: Any) -> tuple[float, float, float] | None:
-    """Three finite numbers, 0 for the origin; None for all else."""
+    """Return three finite numbers, also for 0, the origin; None for anything else."""
     values = tuple(float(v) for v in given) if isinstance(given, (list, tuple)) else (0.0,) * (3 if given == 0 else 0)
     return (values[0], values[1], values[2]) if len(values) == 3 and all(map(math.isfinite, values)) else None

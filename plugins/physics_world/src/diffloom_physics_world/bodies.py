@@ -1,4 +1,4 @@
-"""The bodies of a world: any models, by names of the user's."""
+"""Bodies of a world: any models, with names from the user."""
 
 from __future__ import annotations
 
@@ -15,35 +15,41 @@ from diffloom.plugins import get_model
 from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term
 from diffloom_physics_world.appearance import BodyAppearance, read_appearance
 
-#: The parameter of a world that every body with one of this name takes.
+#: Parameter of a world that replaces the parameter of this name of every body.
 GRAVITY = "gravity"
 
 
 @dataclass(frozen=True)
 class WorldBody:
-    """A model with the name it has in a world, and how it is shown."""
+    """A model with its name and appearance in a world.
+
+    Args:
+        name: Name in the world.
+        model: The model.
+        appearance: Its appearance.
+    """
 
     name: str
     model: Model
     appearance: BodyAppearance = field(default_factory=BodyAppearance)
 
     def params(self, params: Mapping[str, Tensor], dtype: torch.dtype) -> Params:
-        """Its own among the parameters of the world."""
+        """Return the body's own parameters from those of the world."""
         own = select_part(self.name, params)
         if GRAVITY in params and GRAVITY in own:
             own[GRAVITY] = params[GRAVITY]
         return Params(own, dtype)
 
     def set_name(self, own: str | None) -> str:
-        """What a node set of its dynamics is called in the world."""
+        """Return the name in the world of a node set of the body's dynamics."""
         return f"{self.name}.{own}" if own else self.name
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
-        """Its node sets and terms, under their names in the world."""
+        """Return the body's node sets and terms under their names in the world."""
         system = self.model.dynamics(params, Control(select_part(self.name, control)))
         if not isinstance(system, Mechanics):
             raise InputError(
-                f"body {self.name!r}: {type(self.model).__name__} brings a step of its own "
+                f"body {self.name!r}: {type(self.model).__name__} has a custom step "
                 f"({type(system).__name__}); a world takes models whose dynamics is a Mechanics"
             )
         sets = {self.set_name(own): nodes for own, nodes in system.sets.items()}
@@ -58,30 +64,30 @@ class WorldBody:
         return replace(term, name=name, on=self.set_name(term.on))
 
     def state(self, params: Params) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """q and u of its node sets at the start."""
+        """Return q and u of the body's node sets at the start."""
         start = self.model.initial_state(params)
         q, u = ({self.set_name(own): pair[k] for own, pair in start.sets.items()} for k in (0, 1))
         return q, u
 
     def part_of(self, whole: Trajectory) -> Trajectory:
-        """Its own trajectory."""
+        """Return the body's own trajectory."""
         if self.name in whole.sets:
             return whole[self.name]
         own = select_part(self.name, whole.sets)
         return Trajectory({k: q for k, (q, _) in own.items()}, {k: u for k, (_, u) in own.items()}, whole.times)
 
     def surface(self, whole: Trajectory, params: Params) -> Surface:
-        """What is drawn of it."""
+        """Return the body's surface with its appearance."""
         return self.appearance.apply(self.model.surface(self.part_of(whole), params), self.name, self.model)
 
 
-def sets_of(body: WorldBody, sets: Mapping[str, NodeSet]) -> dict[str, NodeSet]:
-    """The node sets of a world that belong to a body."""
+def select_sets(body: WorldBody, sets: Mapping[str, NodeSet]) -> dict[str, NodeSet]:
+    """Return the node sets of a world that belong to a body."""
     return {name: nodes for name, nodes in sets.items() if name.partition(".")[0] == body.name}
 
 
 def read_bodies(given: Mapping[str, object] | Sequence[Mapping[str, Any]]) -> tuple[WorldBody, ...]:
-    """Bodies by name, or tables of a name, a registered model with its settings, and an appearance."""
+    """Return bodies from models by name, or from tables of a name, a model with its settings, and an appearance."""
     if isinstance(given, Mapping):
         made = [_body(name, value, f"body {name!r}") for name, value in given.items()]
     else:
@@ -97,7 +103,7 @@ def read_bodies(given: Mapping[str, object] | Sequence[Mapping[str, Any]]) -> tu
 def _body(name: object, given: object, place: str) -> WorldBody:
     named = check_name("bodies", name)
     if named == GRAVITY:
-        raise InputError(f"bodies: the name {named!r} is kept for the world's own parameter; choose another")
+        raise InputError(f"bodies: the name {named!r} is reserved for the world's own parameter; choose another")
     if isinstance(given, Model):
         return WorldBody(named, given)
     if not isinstance(given, Mapping) or "model" not in given:
@@ -107,7 +113,7 @@ def _body(name: object, given: object, place: str) -> WorldBody:
 
 
 def _model(given: object, place: str) -> Model:
-    """A model itself, its registered name, or a table of the name and settings."""
+    """Return a model from a model, its registered name, or a table of the name and settings."""
     if isinstance(given, Model):
         return given
     settings = dict(given) if isinstance(given, Mapping) else {"name": given}

@@ -1,4 +1,4 @@
-"""Rigid bodies of one node set against those of another: points of each in the shapes of the other."""
+"""Kernels of contact between rigid bodies of two node sets: points of each in the shapes of the other."""
 
 import functools
 
@@ -8,7 +8,7 @@ from diffloom_mechanics.contact.kernels import body_cotangents, body_pair_contac
 
 @device
 def balls_meet(i, j, q, q_o, reach, reach_o):
-    """Whether the balls around two bodies meet; a reach of -inf touches nothing."""
+    """Return true if the bounding balls of two bodies overlap; a reach of -inf touches nothing."""
     d = sub3(ld3(q, i), ld3(q_o, j))
     r = reach[i] + reach_o[j]
     return r > q.dtype.type(0) and dot3(d, d) < r * r
@@ -16,7 +16,9 @@ def balls_meet(i, j, q, q_o, reach, reach_o):
 
 @functools.cache
 def body_body(normal_law, friction_law):
-    """The force on a body from all bodies of the other set, and its adjoint. Arrays of the other end in _o."""
+    """Return the force on a body from all bodies of the other set, and its adjoint; names of the other set end in
+    _o.
+    """
     points_in_shape, points_in_shape_adjoint, _, _ = body_pair_contact(normal_law, friction_law)
 
     @device
@@ -28,7 +30,7 @@ def body_body(normal_law, friction_law):
         kind_o, dims_o, low_o, high_o, grid_start_o, grid_size_o, grid_origin_o, grid_cell_o, grid_values_o,
         k_n, k_t, k_n_o, k_t_o,
     ):
-        """Force and torque on body i."""
+        """Sum force and torque on body i."""
         own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
         other = (reach_o, roundness_o, cluster_starts_o, cluster_centre_o, cluster_radius_o, point_starts_o, points_o)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
@@ -57,7 +59,7 @@ def body_body(normal_law, friction_law):
         kind_o, dims_o, low_o, high_o, grid_start_o, grid_size_o, grid_origin_o, grid_cell_o, grid_values_o,
         k_n, k_t, k_n_o, k_t_o, adj_f, adj_o, adj_k_n, adj_k_t, adj_k_n_o, adj_k_t_o,
     ):
-        """Cotangents of body i's state and contact parameters."""
+        """Sum the cotangents of body i's state and contact parameters."""
         own = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, points)
         other = (reach_o, roundness_o, cluster_starts_o, cluster_centre_o, cluster_radius_o, point_starts_o, points_o)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)

@@ -1,13 +1,14 @@
-"""Points of rigid bodies, or the balls around them, against the triangles of particles: forces on either, transposes.
+"""Kernels of contact between points of rigid bodies and triangles of particles: forces on either, and transposes.
 
-A corner of a body would pass between the particles of a coarse sheet; here it meets the triangles. Contact of one point
-with one triangle is that of sliding_kernels. Each side computes it for itself, by the same function, as in
+A corner of a body could pass between the particles of a coarse sheet, so it touches the triangles. The contact of one
+point with one triangle is that of sliding_kernels. Each side computes it by the same function, as in
 particle_body_kernels.
 
-``skin`` is (x, v, faces, k_n, k_t): places and velocities of the particles, triangles, and contact parameters of these,
+``skin`` is (x, v, faces, k_n, k_t): positions and velocities of the particles, triangles, and their contact parameters,
 a row each. ``bodies`` is (q, u, k_n, k_t), ``points`` (reach, roundness, cluster_starts, cluster_centre,
 cluster_radius, point_starts, points) as in point_clusters. balls: centre and radius of the ball around each triangle.
-thickness: how far before the triangles each body touches. pushes and slots are those of skin_kernels of the core.
+thickness: distance from the triangles at which each body touches. pushes and slots are those of skin_kernels of
+diffloom_mechanics.
 """
 
 import functools
@@ -47,7 +48,7 @@ from diffloom_mechanics.contact.kernels import (
 
 @device
 def write_ball(f, x, faces, balls):
-    """Centre and radius of the ball around triangle f."""
+    """Store centre and radius of the ball around triangle f."""
     R = x.dtype.type
     a = ld3(x, faces[f, 0])
     b = ld3(x, faces[f, 1])
@@ -57,28 +58,27 @@ def write_ball(f, x, faces, balls):
     b = sub3(b, m)
     c = sub3(c, m)
     st3(balls, f, m)
-    # A little wider, so that rounding leaves nothing out.
+    # The ball is a little wider, so that rounding leaves no contact out.
     balls[f, 3] = sqrt(maximum(dot3(a, a), maximum(dot3(b, b), dot3(c, c)))) * R(1.00001)
 
 
 @device
 def body_near(f, b, balls, bodies, points, thickness):
-    """Whether the balls around triangle f and body b meet; a reach of -inf touches nothing."""
+    """Return true if the bounding balls of triangle f and body b overlap; a reach of -inf touches nothing."""
     r = points[0][b] + thickness[b] + balls[f, 3]
     return r > balls.dtype.type(0) and is_near(ld3(balls, f), ld3(bodies[0], b), r)
 
 
 @device
 def cluster_near(f, b, c, R, balls, bodies, points, thickness):
-    """Whether the balls around triangle f and cluster c of body b meet."""
+    """Return true if the bounding balls of triangle f and cluster c of body b overlap."""
     r = points[4][c] + points[1][b] + thickness[b] + balls[f, 3]
     return is_near(ld3(balls, f), add3(ld3(bodies[0], b), matvec33(R, ld3(points[3], c))), r)
 
 
 @functools.cache
 def body_triangle(normal_law, friction_law):
-    """Stages and forces on particles and on bodies, and their adjoints, under a NormalFunctions and a
-    FrictionFunctions (see diffloom_mechanics.contact.law)."""
+    """Return stages and forces on particles and on bodies, and their adjoints."""
     force_on, force_adjoint = triangle_contact(normal_law, friction_law)
     load, add, _, _ = parameter_row(normal_law.width)
     load_friction, add_friction, _, _ = parameter_row(friction_law.width)
@@ -87,7 +87,9 @@ def body_triangle(normal_law, friction_law):
 
     @device(inline=False)
     def touch(f, b, j, clock, skin, bodies, points, thickness):
-        """Force on body b at its point j from triangle f, its arm, and what the corners take; zero when apart."""
+        """Return the force on body b at its point j from triangle f, its arm, and the corners' shares; zero out of
+        contact.
+        """
         x, v, faces, k_n, k_t = skin
         place, r = ld7(bodies[0], b)
         j0 = faces[f, 0]
@@ -112,8 +114,11 @@ def body_triangle(normal_law, friction_law):
 
     @device(inline=False)
     def touch_adjoint(f, b, j, own, clock, skin, bodies, points, thickness, adj_p, adj_b, adj_k_n, adj_k_t):
-        """Cotangents of the corners' x and, negative, v; of the body's centre, of R p, of its velocity and angular
-        velocity; those of the contact parameters of the one asking (own: the triangle) are added."""
+        """Return the cotangents of the corners' x and (negative) v, of the body's centre, of R p, and of its
+        velocities.
+
+        Cotangents of the contact parameters of one side are added: those of the triangle if ``own``, else of the body.
+        """
         x, v, faces, k_n, k_t = skin
         zero = x.dtype.type(0)
         none = (zero, zero, zero)
@@ -158,7 +163,7 @@ def body_triangle(normal_law, friction_law):
         f, clock, x, u, q_b, u_b, faces, slots, thickness, reach, roundness, cluster_starts, cluster_centre,
         cluster_radius, point_starts, places, k_n, k_t, b_n, b_t, balls, pushes,
     ):
-        """First stage on particles."""
+        """Stage 1 on particles: measure the balls around triangles."""
         write_ball(f, x, faces, balls)
 
     @device
@@ -166,7 +171,7 @@ def body_triangle(normal_law, friction_law):
         f, clock, x, u, q_b, u_b, faces, slots, thickness, reach, roundness, cluster_starts, cluster_centre,
         cluster_radius, point_starts, places, k_n, k_t, b_n, b_t, balls, pushes,
     ):
-        """Second stage: forces on the corners of triangle f from all points that touch it."""
+        """Stage 2 on particles: sum the forces on the corners of triangle f from all points that touch it."""
         skin = (x, u, faces, k_n, k_t)
         bodies = (q_b, u_b, b_n, b_t)
         points = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places)
@@ -192,7 +197,7 @@ def body_triangle(normal_law, friction_law):
         i, clock, x, u, q_b, u_b, faces, slots, thickness, reach, roundness, cluster_starts, cluster_centre,
         cluster_radius, point_starts, places, k_n, k_t, b_n, b_t, balls, pushes,
     ):
-        """What triangles left for particle i."""
+        """Sum the forces on particle i from its triangles."""
         zero = x.dtype.type(0)
         return gather_corner_forces(i, slots, pushes, (zero, zero, zero))
 
@@ -202,7 +207,7 @@ def body_triangle(normal_law, friction_law):
         cluster_radius, point_starts, places, k_n, k_t, b_n, b_t, balls, pushes,
         adj_f, adj_b, adj_k_n, adj_k_t, adj_b_n, adj_b_t,
     ):
-        """Stage: cotangents of the corners of triangle f, and of its contact parameters."""
+        """Stage: sum the cotangents of the corners of triangle f and of its contact parameters."""
         skin = (x, u, faces, k_n, k_t)
         bodies = (q_b, u_b, b_n, b_t)
         points = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places)
@@ -237,7 +242,7 @@ def body_triangle(normal_law, friction_law):
         cluster_radius, point_starts, places, k_n, k_t, b_n, b_t, balls, pushes,
         adj_f, adj_b, adj_k_n, adj_k_t, adj_b_n, adj_b_t,
     ):
-        """Cotangents of particle i."""
+        """Sum the cotangents of particle i."""
         zero = x.dtype.type(0)
         none = (zero, zero, zero)
         return gather_corner_cotangents(i, slots, pushes, faces.shape[0], none, none)
@@ -247,7 +252,7 @@ def body_triangle(normal_law, friction_law):
         f, clock, q, u, x, v, faces, thickness, reach, roundness, cluster_starts, cluster_centre, cluster_radius,
         point_starts, places, k_n, k_t, f_n, f_t, balls,
     ):
-        """Stage on bodies."""
+        """Stage on bodies: measure the balls around triangles."""
         write_ball(f, x, faces, balls)
 
     @device
@@ -255,7 +260,7 @@ def body_triangle(normal_law, friction_law):
         b, clock, q, u, x, v, faces, thickness, reach, roundness, cluster_starts, cluster_centre, cluster_radius,
         point_starts, places, k_n, k_t, f_n, f_t, balls,
     ):
-        """Force and torque on body b from all triangles."""
+        """Sum force and torque on body b from all triangles."""
         skin = (x, v, faces, f_n, f_t)
         bodies = (q, u, k_n, k_t)
         points = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places)
@@ -279,7 +284,7 @@ def body_triangle(normal_law, friction_law):
         b, clock, q, u, x, v, faces, thickness, reach, roundness, cluster_starts, cluster_centre, cluster_radius,
         point_starts, places, k_n, k_t, f_n, f_t, balls, adj_f, adj_p, adj_k_n, adj_k_t, adj_f_n, adj_f_t,
     ):
-        """Cotangents of body b's place, axes, velocity and angular velocity."""
+        """Sum the cotangents of body b's position, axes, velocity and angular velocity."""
         skin = (x, v, faces, f_n, f_t)
         bodies = (q, u, k_n, k_t)
         points = (reach, roundness, cluster_starts, cluster_centre, cluster_radius, point_starts, places)

@@ -26,7 +26,13 @@ from diffloom_physics_world.contacts import has_skin, is_particles
 
 @dataclass(frozen=True)
 class ContactSide:
-    """One of two node sets that touch: its name, its nodes, and its contact parameters, (nodes,) each."""
+    """One of two node sets in contact.
+
+    Args:
+        name: Name of the set.
+        nodes: The set.
+        values: Contact parameters (nodes,).
+    """
 
     name: str
     nodes: NodeSet
@@ -34,33 +40,33 @@ class ContactSide:
 
     @property
     def bodies(self) -> TouchingBodies:
-        """How its rigid bodies touch."""
+        """Contact points and shapes of the rigid bodies."""
         assert isinstance(self.nodes.touches, TouchingBodies)
         return self.nodes.touches
 
     @property
     def faces(self) -> NDArray[np.int32]:
-        """The triangles of its particles, none for those without."""
+        """Triangles of the particles, possibly none."""
         touches = self.nodes.touches
         return touches.faces if isinstance(touches, TouchingSkin) else np.zeros((0, 3), np.int32)
 
     @property
     def members(self) -> NDArray[np.bool_]:
-        """(nodes,) which particles touch: corners of triangles, or all where there are none."""
+        """Flags (nodes,) of the particles in contact: corners of triangles, or all without triangles."""
         flags = np.zeros(self.nodes.count, dtype=bool)
         flags[self.faces.ravel() if len(self.faces) else slice(None)] = True
         return flags
 
 
-def meets(a: NodeSet, b: NodeSet) -> bool:
-    """Whether something of one can touch something of the other: two sets of bare points cannot."""
+def can_meet(a: NodeSet, b: NodeSet) -> bool:
+    """Return True if nodes of the two sets can touch; two sets of bare points cannot."""
     return not (is_particles(a) and is_particles(b)) or has_skin(a) or has_skin(b)
 
 
 def contact_terms(
     name: str, law: ContactLaw, a: ContactSide, b: ContactSide, thickness: float
 ) -> tuple[NodeTerm, NodeTerm]:
-    """The contact of two sides, a term on each."""
+    """Return the contact of two sides, a term on each."""
     if is_particles(a.nodes) and is_particles(b.nodes):
         return _skins(name, law, a, b, thickness), _skins(name, law, b, a, thickness)
     if is_particles(a.nodes):
@@ -71,7 +77,7 @@ def contact_terms(
 
 
 def carried(term: NodeTerm, sides: Sequence[ContactSide]) -> NodeTerm:
-    """A term between two sides as the engine runs it: on the nodes that carry bodies where a side's are carried."""
+    """Return a term between two sides as the engine runs it: on the carrying nodes, if bodies of a side are carried."""
     touching = {side.name: side.nodes.touches for side in sides}
     ends = [touching[name] for name in (term.on, term.reads) if name is not None]
     own, other = (end.carried if isinstance(end, TouchingBodies) else None for end in ends)
@@ -79,7 +85,7 @@ def carried(term: NodeTerm, sides: Sequence[ContactSide]) -> NodeTerm:
 
 
 def _rows(law: ContactLaw, own: ContactSide, other: ContactSide) -> tuple[NamedTensor, ...]:
-    """Own contact parameters, and those of the other side, whose gradient is that of its own term."""
+    """Return own contact parameters, and those of the other side, whose gradient the term of that side computes."""
     mine = pack_contact_rows(law, own.values, own.nodes.count)
     return (*mine, *_of_other(pack_contact_rows(law, other.values, other.nodes.count)))
 
@@ -117,7 +123,15 @@ def _particles_bodies(
 def triangle_terms(
     name: str, law: ContactLaw, skin: ContactSide, bodies: ContactSide, thickness: NDArray[np.float64]
 ) -> Sequence[NodeTerm]:
-    """The points of rigid bodies against the triangles of particles, a term on each. thickness: (bodies,) [m]."""
+    """Return the contact of points of rigid bodies with triangles of particles, a term on each side.
+
+    Args:
+        name: Name of the contact.
+        law: Contact law.
+        skin: Side of the particles.
+        bodies: Side of the rigid bodies.
+        thickness: Distance from the triangles at which each body touches (bodies,) [m].
+    """
     from diffloom_physics_world.body_triangle_kernels import body_triangle
 
     on_particles, on_bodies = body_triangle(law.normal(), law.friction.functions())
@@ -146,7 +160,7 @@ def triangle_terms(
 
 
 def _mean_of_corners(value: Tensor, corners: NDArray[np.int64]) -> Tensor:
-    """Of each triangle, of values of the particles: (faces,), added one by one, of many scenes too."""
+    """Return the mean (faces,) of a value of the particles over each triangle, added in a fixed order."""
     a, b, c = take(value, corners).unbind(-1)
     return (a + b + c) / 3.0
 
@@ -198,14 +212,14 @@ def _skins(name: str, law: ContactLaw, own: ContactSide, other: ContactSide, thi
 
 
 def is_sheet(faces: NDArray[np.int32]) -> bool:
-    """Whether triangles have a rim: no inside, unlike the skin of a solid."""
+    """Return True if triangles have a rim, and so no inside, unlike the surface of a solid."""
     edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     _, counts = np.unique(edges, axis=0, return_counts=True)
     return bool((counts == 1).any())
 
 
-def edge_length(nodes: Tensor, faces: NDArray[np.int32]) -> float:
-    """Mean length of the triangles' edges [m] with corners at ``nodes`` (nodes, 3); infinite where there are none."""
+def measure_edge_length(nodes: Tensor, faces: NDArray[np.int32]) -> float:
+    """Return the mean length of the triangles' edges [m] for ``nodes`` (nodes, 3); infinity without triangles."""
     if not len(faces):
         return float("inf")
     corners = nodes.detach()[torch.from_numpy(faces.astype(np.int64))]

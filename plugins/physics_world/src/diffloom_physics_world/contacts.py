@@ -1,4 +1,4 @@
-"""Which bodies of a world touch, under which law, and the parameters of a pair."""
+"""Contacts of a world: pairs of bodies, their laws, and the parameters of a pair."""
 
 from __future__ import annotations
 
@@ -33,11 +33,17 @@ _SETTINGS = ("between", "name", "touch", "law", "thickness", "triangles")
 
 @dataclass(frozen=True)
 class WorldContact:
-    """Two bodies that touch.
+    """Contact of two bodies.
 
-    given: values of contact parameters; those not given follow from the bodies' own. thickness [m]: how far before its
-    surface a body touches; None for 0 of particles against rigid bodies and a tenth of an edge of triangles. triangles:
-    whether points of rigid bodies touch the triangles of particles; None for yes where these are a sheet.
+    Args:
+        name: Name, in front of the pair's parameters.
+        between: Names of the bodies.
+        law: Contact law.
+        thickness: Distance from its surface at which a body touches [m]; None for 0 between particles and rigid bodies
+            and
+            for a tenth of an edge of triangles.
+        triangles: True if points of rigid bodies touch the triangles of particles; None for True if these are a sheet.
+        given: Values of contact parameters; the remaining ones follow from those of the bodies.
     """
 
     name: str
@@ -49,7 +55,7 @@ class WorldContact:
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
-        """Parameters of the pair, by their own names: none of them is there unless given."""
+        """Parameters of the pair, without its name in front; all are optional."""
         both = f"between {self.between[0]} and {self.between[1]}; by the bodies' own if not given"
         found = (*self.law.specs, *self.law.extra_specs)
         return tuple(
@@ -60,9 +66,13 @@ class WorldContact:
 def read_contacts(
     given: Sequence[Mapping[str, Any]] | bool | None, bodies: Sequence[WorldBody], able: Mapping[str, bool], law: object
 ) -> tuple[WorldContact, ...]:
-    """The contacts of a world: every pair of bodies that can touch, with what the tables say of some; none for False.
+    """Return the contacts of a world: every pair of bodies that can touch, as the tables say; none for False.
 
-    able: which bodies can touch others.
+    Args:
+        given: Tables with the key ``between``, None or False.
+        bodies: The bodies.
+        able: Flags by name of the bodies that can touch.
+        law: Contact law of pairs without a law of their own.
     """
     if given is False:
         return ()
@@ -80,12 +90,12 @@ def read_contacts(
     for contact in found:
         check_name("contacts", contact.name)
         if contact.name in [body.name for body in bodies] or sum(c.name == contact.name for c in found) > 1:
-            raise InputError(f"contacts: something else is called {contact.name!r} already; give this one a name")
+            raise InputError(f"contacts: the name {contact.name!r} is in use already; give this contact another name")
     return tuple(found)
 
 
 def _tables(given: Sequence[Mapping[str, Any]], names: list[str]) -> dict[frozenset[str], Mapping[str, Any]]:
-    """Tables by the pair they are about."""
+    """Return the tables by the pair that they describe."""
     tables: dict[frozenset[str], Mapping[str, Any]] = {}
     for number, table in enumerate(given):
         pair = table.get("between")
@@ -120,39 +130,48 @@ def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> Wo
 
 
 def can_touch(nodes: NodeSet) -> bool:
-    """Whether nodes touch others: particles do, and bodies and links that say with what."""
+    """Return True if nodes can touch: particles, and bodies and links with contact points."""
     return is_particles(nodes) or isinstance(nodes.touches, TouchingBodies | TouchingLinks)
 
 
 def touching_nodes(nodes: NodeSet) -> NodeSet:
-    """What of a set touches: the nodes themselves, or the bodies that they carry."""
+    """Return the nodes in contact: the nodes of a set, or the bodies that they carry."""
     return nodes.touches.bodies() if isinstance(nodes.touches, TouchingLinks) else nodes
 
 
 def is_particles(nodes: NodeSet) -> bool:
-    """Whether nodes are point masses."""
+    """Return True if nodes are point masses."""
     return nodes.name == "particles" and nodes.dq == nodes.du == 3
 
 
 def is_rigid(nodes: NodeSet) -> bool:
-    """Whether nodes are rigid bodies: a place and a unit quaternion, velocity and angular velocity. Numbers alone do
-    not tell: joints may have as many."""
+    """Return True if nodes are rigid bodies.
+
+    The numbers of coordinates are not enough to tell, because trees may have 7 and 6 too.
+    """
     told = isinstance(nodes.touches, TouchingBodies) or nodes.contact_points is not None or nodes.name == "bodies"
     return told and nodes.dq == 7 and nodes.du == 6
 
 
 def has_skin(nodes: NodeSet) -> bool:
-    """Whether nodes are particles with triangles."""
+    """Return True if nodes are particles with triangles."""
     return is_particles(nodes) and isinstance(nodes.touches, TouchingSkin)
 
 
-def side_values(
+def resolve_side_values(
     contact: WorldContact, pair: Mapping[str, Tensor], body: WorldBody, params: Params, nodes: NodeSet, *, paired: bool
 ) -> dict[str, Tensor]:
-    """The contact parameters of one side, (nodes,) each: those of the pair, else the body's own, else by its masses.
+    """Return the contact parameters (nodes,) of one side: those of the pair, of the body, or defaults from its masses.
 
-    paired: whether the kernels put both sides' together, as springs in series; a value given for the pair is then what
-    two equal sides need for it.
+    Args:
+        contact: The contact.
+        pair: Values of the pair.
+        body: The body.
+        params: Parameters of the world.
+        nodes: Node set of the body.
+        paired: True if kernels combine the values of both sides, as springs in series; a value of the pair is then
+            split
+            between two equal sides.
     """
     law = contact.law
     given = {name: value for name, value in law.resolve(pair).items() if name in law.names}
@@ -171,7 +190,9 @@ def side_values(
 
 
 def _all_free(nodes: NodeSet) -> NodeSet:
-    """The same nodes; those that are held have the mean mass of the others, so that they touch as hard."""
+    """Return the nodes with the mean mass of the free ones instead of a fixed one, so that fixed nodes touch as
+    hard.
+    """
     arrays = []
     for name, value in nodes.arrays:
         if name == "inverse_mass" and not bool((unwrap_values(value) > 0).all()):
@@ -181,7 +202,7 @@ def _all_free(nodes: NodeSet) -> NodeSet:
 
 
 def _mean_of_positive(value: Tensor) -> Tensor:
-    """Of (n,), 1 where there are none; (1,), summed in a fixed order, of many scenes too."""
+    """Return the mean (1,) of the positive entries of (n,), in a fixed order; 1 without any."""
     free = (value > 0).to(value.dtype)
     total = assemble(torch.stack([value * free, free], dim=1), np.zeros(value.shape[0], dtype=np.int64), 1)
     count = total[:, 1]
@@ -190,7 +211,9 @@ def _mean_of_positive(value: Tensor) -> Tensor:
 
 @cache
 def equal_factors(law: ContactLaw) -> Mapping[str, float]:
-    """What a pair of equal bodies has of each parameter, per that of one: a half of a stiffness, in series."""
+    """Return each parameter of a pair of equal bodies relative to that of one, such as a half for stiffness, in
+    series.
+    """
     normal, friction = law.normal(), law.friction.functions()
     ones = [(1.0,) * functions.width for functions in (normal, friction)]
     found = (*normal.pair(ones[0], ones[0]), *friction.pair(ones[1], ones[1]))

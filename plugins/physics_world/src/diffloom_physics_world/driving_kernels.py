@@ -1,4 +1,4 @@
-"""What drives a point of a body: a path through places at given times, or a given force, with their adjoints."""
+"""Kernels that drive a point of a body: a path through places at given times, or a given force, with their adjoints."""
 
 import functools
 
@@ -8,20 +8,23 @@ from diffloom_physics_world.attachment_kernels import ENDS, place_at
 
 @device
 def stop(e, k, places):
-    """Place k of path e."""
+    """Load place k of path e."""
     return (places[e, 3 * k], places[e, 3 * k + 1], places[e, 3 * k + 2])
 
 
 @device
 def add_to_stop(e, k, places, a):
+    """Add to the cotangent of place k of path e."""
     for c in range(3):
         places[e, 3 * k + c] += a[c]
 
 
 @device
 def between_stops(e, time, times):
-    """The stop before ``time``, the part of the way to the next, and one over the time it takes: 0 before the first
-    and after the last, where nothing moves."""
+    """Return the stop before ``time``, the fraction of the way to the next, and the inverse of its duration.
+
+    The inverse is 0 before the first and after the last stop, where the place is at rest.
+    """
     zero = times.dtype.type(0)
     last = times.shape[1] - 1
     k = 0
@@ -37,12 +40,14 @@ def between_stops(e, time, times):
 
 @functools.cache
 def tour_hold(body):
-    """Force and adjoint of what pulls an end along straight ways between places, which it passes at ``times``."""
+    """Return force and adjoint of the pull on an end along straight lines between places, which it passes at
+    ``times``.
+    """
     end, store, cotangent, adjoint = ENDS[body]
 
     @device
     def tour_force(e, clock, q, u, nodes, offset, times, places, stiffness, damping, out):
-        """f = k (p - x) + c (p' - v)."""
+        """Compute f = k (p - x) + c (p' - v)."""
         at, v, arm = end(e, q, u, nodes, offset)
         k, part, rate = between_stops(e, clock.time, times)
         step = sub3(stop(e, k + 1, places), stop(e, k, places))
@@ -55,7 +60,7 @@ def tour_hold(body):
         e, clock, q, u, nodes, offset, times, places, stiffness, damping,
         adj_f, adj_q, adj_u, adj_places, adj_stiffness, adj_damping,
     ):
-        """adj_p = k a, adj_p' = c a, which the two places share."""
+        """Transpose of tour_force: adj_p = k a and adj_p' = c a, shared by the two places."""
         at, v, arm = end(e, q, u, nodes, offset)
         k, part, rate = between_stops(e, clock.time, times)
         step = sub3(stop(e, k + 1, places), stop(e, k, places))
@@ -77,18 +82,18 @@ def tour_hold(body):
 
 @functools.cache
 def point_force(body):
-    """A given force at an end, and its adjoint."""
+    """Return a given force at an end, and its adjoint."""
     end, store, cotangent, adjoint = ENDS[body]
 
     @device
     def given_force(e, clock, q, u, nodes, offset, x, y, z, out):
-        """f = (x, y, z) of this step."""
+        """Load f = (x, y, z) of this step."""
         _, _, arm = end(e, q, u, nodes, offset)
         store(e, place_at(clock.row, e, x, y, z), arm, out)
 
     @device
     def given_force_adjoint(e, clock, q, u, nodes, offset, x, y, z, adj_f, adj_q, adj_u, adj_x, adj_y, adj_z):
-        """adj_f of the end; a body also turns with what acts beside its centre."""
+        """Transpose of given_force; for a body it includes the torque of a force off the centre."""
         _, _, arm = end(e, q, u, nodes, offset)
         zero = q.dtype.type(0)
         none = (zero, zero, zero)

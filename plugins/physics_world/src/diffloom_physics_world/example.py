@@ -1,4 +1,4 @@
-"""What the conformance suite looks at: a small world in which everything touches."""
+"""Example of the conformance suite: a small world in which everything touches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from diffloom.interfaces import ExampleSettings
 
 
 def example_bodies() -> list[dict[str, Any]]:
-    """A ball that lies in a net of particles and moves."""
+    """Return a ball that lies and moves in a net of particles."""
     places = [[0.12 * i - 0.12, 0.01 * (i + j), 0.12 * j - 0.12] for j in range(3) for i in range(3)]
     pairs = [(3 * j + i, 3 * j + i + 1) for j in range(3) for i in range(2)]
     pairs += [(3 * j + i, 3 * j + i + 3) for j in range(2) for i in range(3)]
@@ -33,7 +33,7 @@ EXAMPLE_ATTACHMENTS = (
 
 
 def example_settings() -> ExampleSettings:
-    """How the example is run."""
+    """Return the settings of the example's run."""
     apart = {"ball.position": (0.0, 1.0, 0.0), "ball.velocity": (0.0, 0.0, 0.0)}
     return ExampleSettings(
         dt=2.5e-4,

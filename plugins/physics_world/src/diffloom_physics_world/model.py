@@ -29,14 +29,14 @@ from diffloom.naming import prefix_spec, select_part
 from diffloom_mechanics import Mechanics, NodeSet, NodeTerm, Term
 from diffloom_mechanics.contact import TouchingSkin
 from diffloom_physics_world.attachments import read_attachments
-from diffloom_physics_world.bodies import GRAVITY, WorldBody, read_bodies, sets_of
+from diffloom_physics_world.bodies import GRAVITY, WorldBody, read_bodies, select_sets
 from diffloom_physics_world.contact_terms import (
     ContactSide,
+    can_meet,
     carried,
     contact_terms,
-    edge_length,
     is_sheet,
-    meets,
+    measure_edge_length,
     triangle_terms,
 )
 from diffloom_physics_world.contacts import (
@@ -44,13 +44,13 @@ from diffloom_physics_world.contacts import (
     can_touch,
     is_particles,
     read_contacts,
-    side_values,
+    resolve_side_values,
     touching_nodes,
 )
 from diffloom_physics_world.example import EXAMPLE_ATTACHMENTS, example_bodies, example_settings
-from diffloom_physics_world.stability import suggested_step
+from diffloom_physics_world.stability import suggest_step
 
-#: Thickness of contact between particles and triangles, in edges.
+#: Thickness of contact between particles and triangles, relative to an edge.
 THICKNESS = 0.1
 
 
@@ -58,12 +58,23 @@ THICKNESS = 0.1
 class World(Model):
     """Bodies of any models, by name, that move together.
 
-    bodies: models by name, such as {"ball": get_model("rigid")(...), "sheet": get_model("cloth")(...)}; or tables with
-    the keys name, model (a registered name, or a table of it with settings), colour and texture. The parameters of
-    each are called ``name.<parameter>``, its node sets by its name. contacts: all bodies that can touch each other do;
-    tables with the key ``between`` say otherwise of two (``touch``, ``law``, ``thickness``, ``triangles`` and values of
-    parameters), False of all. contact: the contact law. attachments: what holds bodies together, see Attachment.
-    The parameter ``gravity``, when given, is that of every body.
+    The parameters of each body are called ``name.<parameter>``, its node sets by its name. The parameter ``gravity``,
+    if
+    given, is that of every body. See docs/worlds.md.
+
+    Args:
+        bodies: Models by name, such as ``{"ball": get_model("rigid")(...), "sheet": get_model("cloth")(...)}``, or
+            tables
+            with the keys name, model (a registered name, or a table of it with settings), colour, texture and material.
+        contacts: Tables with the key ``between`` for pairs that differ from the default (``touch``, ``law``,
+            ``thickness``, ``triangles`` and values of parameters); by default all bodies touch that can; False for
+            none.
+        attachments: Tables of springs, holds, paths and forces; see Attachment.
+        contact: Contact law: a registered name, a table with the key ``law``, or a law.
+
+    Example:
+        world = World({"ball": ball, "sheet": sheet}, contacts=[{"between": ["ball", "sheet"], "friction": 0.3}])
+        path = simulate(world, world.params(), dt=world.suggested_dt(), steps=1000)
     """
 
     example_settings = example_settings()
@@ -92,7 +103,7 @@ class World(Model):
 
     @classmethod
     def example(cls) -> World:
-        """A ball that moves in a net of particles, tied to one of them."""
+        """Return a ball that moves in a net of particles, tied to one of them."""
         return cls(example_bodies(), attachments=EXAMPLE_ATTACHMENTS)
 
     @property
@@ -108,7 +119,7 @@ class World(Model):
             return super().params(dtype, batch=batch, **values)
         specs = {spec.name: spec for spec in self.specs}
         check_param_names("World", specs, values)
-        # Here already, so that what is wrong is told under the name it was given.
+        # Check the body's own values here, so that an error names the parameter as the user gave it.
         checked = {
             name: specs[name].check(v, self.axes, dtype)
             for name, v in values.items()
@@ -151,9 +162,9 @@ class World(Model):
         return Mechanics(sets, tuple(terms))
 
     def _contact(self, contact: WorldContact, params: Params, sets: Mapping[str, NodeSet]) -> Iterable[Term]:
-        """Contact of every set of one body with every set of the other."""
+        """Return the contact terms of every set of one body with every set of the other."""
         for a, b in itertools.product(*(self._touching(name, sets) for name in contact.between)):
-            if not meets(a[1], b[1]):
+            if not can_meet(a[1], b[1]):
                 continue
             thickness = contact.thickness
             both = is_particles(a[1]) and is_particles(b[1])
@@ -169,8 +180,11 @@ class World(Model):
             yield from (carried(term, sides) for term in terms)
 
     def _triangles(self, contact: WorldContact, sides: Sequence[ContactSide]) -> Iterable[NodeTerm]:
-        """Points of rigid bodies against triangles. A point needs a skin that it does not cross in a step; a ball that
-        is large beside the triangles is one itself."""
+        """Return the contact terms of points of rigid bodies with triangles.
+
+        A point needs a thickness that it does not cross in one step; a ball that is large beside the triangles brings
+        its own.
+        """
         skin = next((side for side in sides if len(side.faces)), None)
         if skin is None or contact.triangles is False or not (contact.triangles or is_sheet(skin.faces)):
             return
@@ -182,22 +196,28 @@ class World(Model):
         yield from triangle_terms(contact.name, contact.law, skin, other, thickness)
 
     def _touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
-        own = sets_of(self._by_name[body], sets).items()
+        own = select_sets(self._by_name[body], sets).items()
         return [(name, touching_nodes(nodes)) for name, nodes in own if can_touch(nodes)]
 
     def side_values_of(
         self, contact: WorldContact, params: Params, name: str, nodes: NodeSet, *, paired: bool
     ) -> dict[str, Tensor]:
-        """Contact parameters of the node set ``name`` in a contact, (nodes,) each."""
+        """Return the contact parameters (nodes,) of the node set ``name`` in a contact."""
         body: WorldBody = self._by_name[name.partition(".")[0]]
         given = select_part(contact.name, params)
-        return side_values(contact, given, body, body.params(params, params.dtype), nodes, paired=paired)
+        return resolve_side_values(contact, given, body, body.params(params, params.dtype), nodes, paired=paired)
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         return join_surfaces([body.surface(trajectory, body.params(params, params.dtype)) for body in self.bodies])
 
     def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress | None:
-        """Of the bodies that have one; bodies with another unit than pressure count only where no body has pressure."""
+        """Return the stress of the bodies that have one; those with another unit than Pa count only if no body has Pa.
+
+        Args:
+            trajectory: States.
+            params: Parameters of the world.
+            control: Controls that drove the motion, a row for each frame.
+        """
         found, counts = [], []
         for body in self.bodies:
             own, part = body.params(params, params.dtype), body.part_of(trajectory)
@@ -206,22 +226,34 @@ class World(Model):
         return join_stresses(found, counts, len(trajectory))
 
     def suggested_dt(self, params: Params | None = None) -> float:
-        """A step length [s] that explicit integrators follow: of the elasticity of all bodies where they start, and of
-        every contact between bodies."""
-        return suggested_step(self, self.params(torch.float64) if params is None else params)
+        """Return a step length [s] for explicit integrators.
+
+        It follows from the elasticity of all bodies at the start and from every contact between bodies.
+
+        Args:
+            params: Parameters of the world; its defaults if None.
+        """
+        return suggest_step(self, self.params(torch.float64) if params is None else params)
 
     def body(self, name: str) -> Model:
-        """The model of one body."""
+        """Return the model of one body.
+
+        Raises:
+            InputError: No body has this name.
+        """
         if name not in self._by_name:
             raise InputError(f"no body is called {name!r}; there are {', '.join(self._by_name)}")
         return self._by_name[name].model
 
 
 def _edges(body: WorldBody, system: Mechanics) -> Iterable[tuple[str, float]]:
-    """The mean length [m] of the edges of each node set's triangles, as the model starts by default: what a thickness
-    follows from is the same whatever is sought, and in all scenes of a batch."""
+    """Return the mean length [m] of the edges of each node set's triangles, at the model's default start.
+
+    The defaults are used because a thickness that follows from the edges must not depend on sought parameters or
+    scenes.
+    """
     start, _ = body.state(body.model.params(torch.float64))
     for name, nodes in system.sets.items():
         touches = nodes.touches
         faces = touches.faces if isinstance(touches, TouchingSkin) else np.zeros((0, 3), np.int32)
-        yield name, edge_length(start[name], faces)
+        yield name, measure_edge_length(start[name], faces)

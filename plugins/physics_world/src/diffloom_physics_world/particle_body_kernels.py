@@ -1,9 +1,9 @@
-"""Particles against the shapes of rigid bodies: what a contact does to either, and the transpose.
+"""Kernels of contact between particles and the shapes of rigid bodies, and the transposes.
 
-A particle p touches body b where it is closer to b's shape than its thickness. The force f of the contact law acts on
-the particle where it is, and -f on the body at the same place, with the arm p - x: so the pair's momentum and angular
-momentum stay as they are. Each side computes the contact for itself, by the same function: nobody writes where another
-reads, and both forces have the same bits.
+A particle p touches body b if it is closer to b's shape than its thickness. The force f of the contact law acts on the
+particle, and -f on the body at the same point with the arm p - x, so the pair conserves momentum and angular momentum.
+Each side computes the contact by the same function, so no thread writes where another reads, and both forces have the
+same bits.
 
 ``shapes`` is (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values) of body_shape_kernels, ``bounds``
 (low, high, reach). ``points`` is (q, u, k_n, k_t) of the particles, ``bodies`` that of the bodies.
@@ -39,7 +39,7 @@ from diffloom_mechanics.contact.kernels import (
 
 @device
 def ball_near(i, b, points, bodies, bounds, thickness):
-    """Whether particle i is within ``thickness`` of the ball around body b; a reach of -inf touches nothing."""
+    """Return true if particle i is within ``thickness`` of the ball around body b; a reach of -inf touches nothing."""
     d = sub3(ld3(points[0], i), ld3(bodies[0], b))
     r = bounds[2][b] + thickness
     return r > constant(r, 0) and dot3(d, d) < r * r
@@ -47,7 +47,9 @@ def ball_near(i, b, points, bodies, bounds, thickness):
 
 @device
 def distance_at(i, b, points, bodies, shapes, bounds, thickness):
-    """Distance of particle i from body b less the thickness, normal in b's axes, and the place there; 1 where apart."""
+    """Return the distance of particle i from body b minus the thickness (1 if far), the normal in b's axes, and the
+    point.
+    """
     x, r = ld7(bodies[0], b)
     inside = tmatvec33(quat_matrix(r), sub3(ld3(points[0], i), x))
     one = constant(thickness, 1)
@@ -59,21 +61,23 @@ def distance_at(i, b, points, bodies, shapes, bounds, thickness):
 
 @functools.cache
 def particle_body(normal_law, friction_law):
-    """Forces on a particle and on a body, and their adjoints, under a NormalFunctions and a FrictionFunctions."""
+    """Return forces on a particle and on a body, and their adjoints."""
     force_at, adjoint_at, load, add, load_friction, add_friction = point_contact(normal_law, friction_law)
     normal_pair, normal_pair_adjoint = normal_law.pair, normal_law.pair_adjoint
     friction_pair, friction_pair_adjoint = friction_law.pair, friction_law.pair_adjoint
 
     @device
     def slip_at(i, b, points, bodies):
-        """The arm from the body's centre to the particle, and how fast the particle moves against the body there."""
+        """Return the arm from the body's centre to the particle, and the particle's velocity relative to the body
+        there.
+        """
         arm = sub3(ld3(points[0], i), ld3(bodies[0], b))
         v, w = ld6(bodies[1], b)
         return arm, sub3(ld3(points[1], i), add3(v, cross3(w, arm)))
 
     @device(inline=False)
     def touch(i, b, clock, points, bodies, shapes, bounds, thickness):
-        """Force of body b on particle i, and the arm; zero when apart."""
+        """Return the force of body b on particle i, and the arm; zero out of contact."""
         zero = constant(thickness, 0)
         c, way, _ = distance_at(i, b, points, bodies, shapes, bounds, thickness)
         if c >= zero:
@@ -86,8 +90,10 @@ def particle_body(normal_law, friction_law):
 
     @device(inline=False)
     def touch_adjoint(i, b, own, clock, points, bodies, shapes, bounds, thickness, adj_p, adj_b, adj_k_n, adj_k_t):
-        """Cotangents of what the contact depends on: those of the arm and of the particle's place in the world, of
-        slip, of the axes R; those of the contact parameters of the one asking (own: the particle) are added."""
+        """Return the cotangents of the arm, of the particle's position, of the slip and of the axes R.
+
+        Cotangents of the contact parameters of one side are added: those of the particle if ``own``, else of the body.
+        """
         zero = constant(thickness, 0)
         none = (zero, zero, zero)
         c, way, inside = distance_at(i, b, points, bodies, shapes, bounds, thickness)
@@ -124,7 +130,7 @@ def particle_body(normal_law, friction_law):
         i, clock, q, u, q_b, u_b, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values,
         reach, thickness, members, k_n, k_t, b_n, b_t,
     ):
-        """Force on particle i from all bodies."""
+        """Sum the force on particle i from all bodies."""
         points = (q, u, k_n, k_t)
         bodies = (q_b, u_b, b_n, b_t)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
@@ -142,7 +148,7 @@ def particle_body(normal_law, friction_law):
         i, clock, q, u, q_b, u_b, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values,
         reach, thickness, members, k_n, k_t, b_n, b_t, adj_f, adj_b, adj_k_n, adj_k_t, adj_b_n, adj_b_t,
     ):
-        """Cotangents of particle i's place and velocity."""
+        """Sum the cotangents of particle i's position and velocity."""
         points = (q, u, k_n, k_t)
         bodies = (q_b, u_b, b_n, b_t)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
@@ -164,7 +170,7 @@ def particle_body(normal_law, friction_law):
         b, clock, q, u, q_p, u_p, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values,
         reach, thickness, members, k_n, k_t, p_n, p_t,
     ):
-        """Force and torque on body b from all particles ``members``."""
+        """Sum force and torque on body b from all particles ``members``."""
         points = (q_p, u_p, p_n, p_t)
         bodies = (q, u, k_n, k_t)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)
@@ -185,7 +191,7 @@ def particle_body(normal_law, friction_law):
         b, clock, q, u, q_p, u_p, kind, dims, low, high, grid_start, grid_size, grid_origin, grid_cell, grid_values,
         reach, thickness, members, k_n, k_t, p_n, p_t, adj_f, adj_p, adj_k_n, adj_k_t, adj_p_n, adj_p_t,
     ):
-        """Cotangents of body b's place, axes, velocity and spin."""
+        """Sum the cotangents of body b's position, axes, velocity and angular velocity."""
         points = (q_p, u_p, p_n, p_t)
         bodies = (q, u, k_n, k_t)
         shapes = (kind, dims, grid_start, grid_size, grid_origin, grid_cell, grid_values)

@@ -1,4 +1,4 @@
-"""What diffloom-physics-world offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of diffloom-physics-world, as import paths, so that listing plugins imports nothing heavy."""
 
 from diffloom.plugins import Register, hookimpl
 
@@ -7,5 +7,5 @@ DIFFLOOM_PLUGIN_API = 3
 
 @hookimpl
 def diffloom_register_models(register: Register) -> None:
-    """Offer the model "world"."""
+    """Register the model "world"."""
     register("world", "diffloom_physics_world.model:World", summary="Several bodies of any models, touching each other")

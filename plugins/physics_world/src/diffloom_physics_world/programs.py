@@ -1,4 +1,4 @@
-"""What the CUDA check compiles of worlds besides their example."""
+"""Programs of worlds that the CUDA check compiles besides their example."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from diffloom_mechanics.kernels import force, force_adjoint
 
 from .model import World
 
-#: Every kind of contact that a rigid body may have is written into the one kernel that gathers its cotangents. Kernels
-#: of their own would go over memory once more for each, on the processor too.
+#: Register spills: one kernel gathers a body's cotangents of all kinds of contact, because a kernel for each kind would
+#: pass over memory once more.
 SPILLS = {"store_cotangent": "a body gathers the cotangents of six kinds of contact at once"}
 
 
 def programs() -> list[Program]:
-    """Bodies that touch in every way that there is, and links; none where a model of it is not installed."""
+    """Return worlds with every kind of contact between bodies, and with links; none if one of their models is
+    missing.
+    """
     found = []
     if {"rigid", "cloth", "fem"} <= set(models()):
-        found.append(build_sample_program(touching_world(), "world_pairs"))
+        found.append(build_sample_program(build_touching_world(), "world_pairs"))
     if {"articulated", "rigid", "cloth"} <= set(models()):
-        found.append(build_sample_program(linked_world(), "links", (force, force_adjoint), SPILLS))
+        found.append(build_sample_program(build_linked_world(), "links", (force, force_adjoint), SPILLS))
     return [program for program in found if program is not None]
 
 
-def touching_world() -> World:
-    """Rigid bodies that touch each other, particles, triangles and their corners."""
+def build_touching_world() -> World:
+    """Return rigid bodies that touch each other, particles, triangles and their corners."""
     rigid, cloth, fem = map(get_model, ("rigid", "cloth", "fem"))
     bodies = {
         "ball": rigid([{"shape": "sphere", "radius": 0.1, "position": [0.0, 0.3, 0.0]}], ground=False),
@@ -36,8 +38,8 @@ def touching_world() -> World:
     return World(bodies, contact={"law": "hunt_crossley", "friction": "smooth"})
 
 
-def linked_world() -> World:
-    """Two arms, a box and a sheet, all of which touch; a spring between an arm and the box."""
+def build_linked_world() -> World:
+    """Return two arms, a box and a sheet, all in contact, and a spring between an arm and the box."""
     hand = {"name": "hand", "parent": "arm", "joint": "ball", "shapes": [{"shape": "sphere", "radius": 0.1}]}
     arm = {"name": "arm", "position": [0.0, 0.3, 0.0], "shapes": [{"shape": "capsule", "radius": 0.1, "length": 0.2}]}
     links = get_model("articulated")

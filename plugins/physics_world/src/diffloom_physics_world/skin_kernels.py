@@ -1,9 +1,10 @@
-"""Particles of one set against the triangles of another, and the other way round: a node term on either set.
+"""Kernels of contact between the particles of one set and the triangles of another, and the reverse: a term on either
+set.
 
-Its vertices sum the forces from the other's triangles, and its triangles those from the other's vertices into rows of
-their own, as skin_kernels of the core describes. Arrays of the other set end in _o. members_o: flags of the other's
-vertices that touch; a node term has no need of its own. middles, middles_o: centres of the triangles, in the last row
-the reach of a contact. cells, starts, order: the other's vertices, then its triangles.
+Vertices sum the forces from the other's triangles; triangles sum those from the other's vertices into rows of their
+own, as skin_kernels of diffloom_mechanics describes. Names of the other set end in _o. members_o: flags of the other's
+vertices in contact. middles, middles_o: centres of the triangles, and in the last row the reach of a contact. cells,
+starts, order: the other's vertices, then its triangles.
 """
 
 import functools
@@ -20,13 +21,13 @@ from diffloom_mechanics.contact.kernels import (
 
 @device
 def is_member(i, j0, j1, j2, members):
-    """Whether vertex i touches anything."""
+    """Return true if vertex i takes part in contact."""
     return members[i] == 1
 
 
 @device
-def always(i, j0, j1, j2, members):
-    """Every vertex that is asked for."""
+def accept_any(i, j0, j1, j2, members):
+    """Return true for every vertex."""
     return True
 
 
@@ -35,8 +36,10 @@ def sort_other(
     _, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
     middles, middles_o, cells, starts, order, pushes,
 ):
-    """First stage: balls around the triangles of both; the other's vertices and triangles in cells as wide as what they
-    meet is."""
+    """Stage 1: put balls around the triangles of both sets, and sort the other's vertices and triangles into cells.
+
+    Cells are as wide as the objects that are searched in them.
+    """
     R = x.dtype.type
     count = faces.shape[0]
     count_o = faces_o.shape[0]
@@ -50,17 +53,16 @@ def sort_other(
 
 @functools.cache
 def skins(normal_law, friction_law):
-    """push_corners, push_vertex and their adjoints under a NormalFunctions and a FrictionFunctions (see
-    diffloom_mechanics.contact.law)."""
+    """Return push_corners, push_vertex and their adjoints for a NormalFunctions and a FrictionFunctions."""
     corners, _, corners_adjoint, _ = skin_contact(normal_law, is_member, friction_law)
-    _, vertex, _, vertex_adjoint = skin_contact(normal_law, always, friction_law)
+    _, vertex, _, vertex_adjoint = skin_contact(normal_law, accept_any, friction_law)
 
     @device
     def push_corners(
         f, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
         middles, middles_o, cells, starts, order, pushes,
     ):
-        """Stage: forces on the corners of triangle f from all vertices of the other that touch it."""
+        """Stage 2: sum the forces on the corners of triangle f from all vertices of the other set that touch it."""
         corners(
             f, clock, x_o, u_o, x, u, faces, members_o, thickness, k_n_o, k_t_o, middles, cells, starts, order,
             pushes,
@@ -71,7 +73,7 @@ def skins(normal_law, friction_law):
         i, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
         middles, middles_o, cells, starts, order, pushes,
     ):
-        """Force on vertex i from the other's triangles, and what its own triangles left for it."""
+        """Sum the force on vertex i from the other's triangles and from its own triangles."""
         R = x.dtype.type
         total = gather_corner_forces(i, slots, pushes, (R(0), R(0), R(0)))
         return vertex(
@@ -84,7 +86,7 @@ def skins(normal_law, friction_law):
         f, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
         middles, middles_o, cells, starts, order, pushes, adj_f, adj_o, adj_k_n, adj_k_t, adj_k_n_o, adj_k_t_o,
     ):
-        """Stage: the corners' part of the transpose."""
+        """Transpose of stage 2."""
         corners_adjoint(
             f, clock, x_o, u_o, x, u, faces, members_o, thickness, k_n_o, k_t_o, middles, cells, starts, order,
             pushes, adj_o, adj_f,

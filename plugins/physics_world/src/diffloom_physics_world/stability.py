@@ -1,4 +1,4 @@
-"""How long a step may be: by the elasticity of what is there at the start, and by the contacts that may set in."""
+"""Step length of a world, from its elasticity at the start and from contacts that may begin."""
 
 from __future__ import annotations
 
@@ -15,20 +15,27 @@ from torch import Tensor
 from diffloom.interfaces import Control, Params, State
 from diffloom_mechanics import Clock, Mechanics, NodeSet
 from diffloom_mechanics.contact import ContactLaw, TouchingBodies, TouchingLinks, TouchingSkin
-from diffloom_physics_world.contact_terms import edge_length
+from diffloom_physics_world.contact_terms import measure_edge_length
 from diffloom_physics_world.contacts import WorldContact, can_touch, is_particles, is_rigid, touching_nodes
 
 if TYPE_CHECKING:
     from diffloom_physics_world.model import World
 
-#: How many contacts a node may have at once: with bodies, and where vertices and triangles of two skins meet.
+#: Simultaneous contacts of a node: with bodies, and between vertices and triangles of two surfaces.
 SEVERAL, SKINS = 4.0, 12.0
 
 
 @dataclass(frozen=True)
 class TouchingNodes:
-    """One side of a contact: its nodes, the largest of its contact parameters, the inverse mass of its lightest node
-    [1/kg] and the mass [kg] that may press on one touching point of it."""
+    """One side of a contact.
+
+    Args:
+        key: Name of the node set.
+        nodes: The nodes.
+        values: Largest value of each contact parameter.
+        lightest: Inverse mass of the lightest node [1/kg].
+        pressing: Mass that may press on one contact point [kg].
+    """
 
     key: str
     nodes: NodeSet
@@ -37,9 +44,13 @@ class TouchingNodes:
     pressing: float
 
 
-def contact_rate(world: World, contact: WorldContact, params: Params, system: Mechanics, start: State) -> float:
-    """The fastest rate [1/s] of one contact: of two nodes that meet at the speed they may have, and of what a body
-    presses with when the contact alone stops it."""
+def estimate_contact_rate(
+    world: World, contact: WorldContact, params: Params, system: Mechanics, start: State
+) -> float:
+    """Return the fastest rate [1/s] of one contact.
+
+    It counts two nodes that meet at the highest speed, and the weight of a body that the contact alone stops.
+    """
     sides = [
         [
             _touching(key, nodes, world.side_values_of(contact, params, key, nodes, paired=True))
@@ -53,18 +64,20 @@ def contact_rate(world: World, contact: WorldContact, params: Params, system: Me
     for a, b in itertools.product(*sides):
         values = {name: min(a.values[name], b.values[name]) for name in a.values}
         mobility = a.lightest + b.lightest
-        many = _at_once(a, b, start, triangles=f"{contact.name}.{a.key}.triangles" in names)
+        many = _count_simultaneous(a, b, start, triangles=f"{contact.name}.{a.key}.triangles" in names)
         fastest = max(fastest, contact.law.rate(values, many * mobility, speed))
         fastest = max(fastest, values["friction_stiffness"] * many * mobility)
-        # A scheme follows damping up to twice the rate that it follows of an oscillation.
+        # An explicit scheme is stable for damping up to twice the rate at which it is stable for an oscillation.
         pressing = max(a.pressing, b.pressing)
-        fastest = max(fastest, 0.5 * pressed_damping(contact.law, values, pressing, speed) * mobility)
+        fastest = max(fastest, 0.5 * estimate_pressed_damping(contact.law, values, pressing, speed) * mobility)
     return fastest
 
 
-def pressed_damping(law: ContactLaw, values: Mapping[str, float], mass: float, speed: float) -> float:
-    """Force per speed [N s/m] of a contact that a mass [kg] presses on: as deep as the contact alone stops it, shared
-    by SEVERAL points. Damping of Hunt and Crossley grows with depth: a light node under a heavy body is held hard."""
+def estimate_pressed_damping(law: ContactLaw, values: Mapping[str, float], mass: float, speed: float) -> float:
+    """Return the force per speed [N s/m] of a contact at the depth at which it stops a mass, shared by SEVERAL points.
+
+    The damping of Hunt and Crossley (1975) grows with depth, so a light node under a heavy body is damped strongly.
+    """
     depth = speed * math.sqrt(mass / (SEVERAL * max(values["contact_stiffness"], 1e-300)))
     k = tuple(values[spec.name] for spec in law.normal_specs)
     force, clock, small = law.normal().force, Clock(0, 0.0, 1e-9, 0, 0.0), 1e-6
@@ -74,15 +87,15 @@ def pressed_damping(law: ContactLaw, values: Mapping[str, float], mass: float, s
 def _touching(key: str, nodes: NodeSet, rows: Mapping[str, torch.Tensor]) -> TouchingNodes:
     inverse = next((v for n, v in nodes.arrays if n == "inverse_mass"), torch.zeros(1))
     free = inverse[inverse > 0]
-    # The weight of a soft body is spread over its side; a rigid one may stand on a corner.
+    # The weight of a soft body is spread over its side, but a rigid body may stand on a corner.
     pressing = 0.0 if not len(free) else float((1.0 / free).sum() / math.sqrt(len(free)))
     if not is_particles(nodes) and len(free):
         pressing = float(1.0 / free.min())
     return TouchingNodes(key, nodes, {n: float(v.max()) for n, v in rows.items()}, float(inverse.max()), pressing)
 
 
-def _at_once(a: TouchingNodes, b: TouchingNodes, start: State, *, triangles: bool) -> float:
-    """How many contacts of one node count at once."""
+def _count_simultaneous(a: TouchingNodes, b: TouchingNodes, start: State, *, triangles: bool) -> float:
+    """Return how many contacts of one node act at once."""
     if is_particles(a.nodes) and is_particles(b.nodes):
         return SKINS
     if not triangles:
@@ -90,13 +103,13 @@ def _at_once(a: TouchingNodes, b: TouchingNodes, start: State, *, triangles: boo
     skin, body = (a, b) if is_particles(a.nodes) else (b, a)
     assert isinstance(skin.nodes.touches, TouchingSkin)
     assert isinstance(body.nodes.touches, TouchingBodies)
-    near = points_within(body.nodes.touches, edge_length(start[skin.key].q, skin.nodes.touches.faces))
-    # Each point shares its force among three corners.
+    near = count_points_within(body.nodes.touches, measure_edge_length(start[skin.key].q, skin.nodes.touches.faces))
+    # The force of each point is shared by three corners.
     return max(SEVERAL, 1.0 + near / 3.0)
 
 
-def points_within(bodies: TouchingBodies, length: float) -> int:
-    """The most points of one body that are within ``length`` [m] of one of them."""
+def count_points_within(bodies: TouchingBodies, length: float) -> int:
+    """Return the largest number of points of one body within ``length`` [m] of one of them."""
     points, found = bodies.points, 1
     for first, last in itertools.pairwise(points.cluster_starts):
         own = points.points[points.point_starts[first] : points.point_starts[last]]
@@ -106,8 +119,10 @@ def points_within(bodies: TouchingBodies, length: float) -> int:
 
 
 def _speed(system: Mechanics, start: State) -> float:
-    """A speed [m/s] at which nodes may meet: the largest at the start, with what a fall over the scene adds. Of nodes
-    that carry bodies only these are known to be somewhere: their rates count as speeds."""
+    """Return a speed [m/s] at which nodes may meet: the largest at the start plus the gain of a fall over the scene.
+
+    Nodes that carry bodies have no positions of their own, so their rates count as speeds.
+    """
     placed = [start[key] for key, nodes in system.sets.items() if is_particles(nodes) or is_rigid(nodes)]
     heights = torch.cat([state.q[:, 1] for state in placed]) if placed else torch.zeros(1)
     moving = max(float(state.u[:, :3].norm(dim=1).max()) for state in placed) if placed else 0.0
@@ -119,20 +134,22 @@ def _carries(nodes: NodeSet) -> bool:
     return isinstance(nodes.touches, TouchingLinks)
 
 
-#: Part of the longest stable step that is suggested, and how often the fastest motion is iterated.
+#: Suggested step relative to the longest stable one, and number of power iterations.
 SAFETY, ITERATIONS = 0.5, 40
-#: Parts of the extent by which nodes are moved to see how forces change.
+#: Displacement of nodes in differences of forces, relative to the extent of the scene.
 NUDGE = 1e-6
 
 
-def suggested_step(world: World, params: Params) -> float:
-    """Half of what an explicit scheme takes: 2 / w of the fastest elastic motion, and what every contact asks for."""
+def suggest_step(world: World, params: Params) -> float:
+    """Return half the stable step of an explicit scheme: 2 / w of the fastest elastic motion, and that of every
+    contact.
+    """
     double = Params({name: value.detach().double() for name, value in params.items()}, torch.float64)
     with torch.no_grad():
         start = world.initial_state(double)
         system = world.dynamics(double, Control())
-        fastest = fastest_rate(system, start)
-        rates = [contact_rate(world, contact, double, system, start) for contact in world.contacts]
+        fastest = estimate_fastest_rate(system, start)
+        rates = [estimate_contact_rate(world, contact, double, system, start) for contact in world.contacts]
     own = [
         float(suggest(body.params(double, torch.float64)))
         for body in world.bodies
@@ -142,9 +159,11 @@ def suggested_step(world: World, params: Params) -> float:
     return min([*limits, *(SAFETY / rate for rate in rates if rate > 0.0)])
 
 
-def fastest_rate(system: Mechanics, start: State) -> float:
-    """The largest w [1/s] of motion q'' = -w^2 q and of decay u' = -w u near the start, by power iteration on
-    accelerations; damping counts as the explicit scheme sees it."""
+def estimate_fastest_rate(system: Mechanics, start: State) -> float:
+    """Return the largest w [1/s] of motions q'' = -w^2 q and of decays u' = -w u near the start.
+
+    Power iteration on the accelerations finds it, with damping as the explicit scheme evaluates it.
+    """
     evaluation = system.evaluation([t.detach() for t in system.tensors], 1e-9)
     q, u = (tuple(pair[k].contiguous() for pair in start.sets.values()) for k in (0, 1))
 
@@ -153,15 +172,17 @@ def fastest_rate(system: Mechanics, start: State) -> float:
 
     still = acceleration(q, u)
     size = max(float((x[:, :3] - x[:, :3].mean(dim=0)).norm(dim=1).max()) for x in q) or 1.0
-    stiff = _iterated(lambda d: acceleration(tuple(map(_moved, q, d)), u), still, NUDGE * size)
-    damped = _iterated(lambda d: acceleration(q, tuple(a + b for a, b in zip(u, d, strict=True))), still, NUDGE * size)
+    stiff = _iterate_power(lambda d: acceleration(tuple(map(_move_nodes, q, d)), u), still, NUDGE * size)
+    damped = _iterate_power(
+        lambda d: acceleration(q, tuple(a + b for a, b in zip(u, d, strict=True))), still, NUDGE * size
+    )
     return max(math.sqrt(stiff), damped)
 
 
-def _iterated(
+def _iterate_power(
     response: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]], still: tuple[Tensor, ...], length: float
 ) -> float:
-    """The largest factor by which accelerations follow a small change, per unit of change."""
+    """Return the largest factor between a small change and that of the accelerations."""
     random = torch.Generator().manual_seed(0)
     d = tuple(torch.randn(a.shape, generator=random, dtype=a.dtype) for a in still)
     factor = 0.0
@@ -176,8 +197,8 @@ def _iterated(
     return factor
 
 
-def _moved(q: Tensor, d: Tensor) -> Tensor:
-    """Nodes moved by d (nodes, du): places; rigid bodies turn too, by a small rotation."""
+def _move_nodes(q: Tensor, d: Tensor) -> Tensor:
+    """Return nodes displaced by d (nodes, du); rigid bodies rotate by a small rotation too."""
     if q.shape[1] == d.shape[1]:
         return q + d
     if q.shape[1] != 7:

@@ -13,7 +13,7 @@ sums do not depend on the number of workers.
 
 from __future__ import annotations
 
-from diffloom_kernels import add3, constant, device, dot3, maximum, minimum, mul3
+from diffloom_kernels import add3, constant, device, dot3, maximum, minimum, mul3, sub3
 from diffloom_raster.kernels import (
     TILE,
     load_corner,
@@ -156,6 +156,31 @@ def add_places(slots, i, corner, depth):
 
 
 @device(inline=False)
+def colour_adjoint(t, i, frame, x, y, area, g, wants, setup, scene, shading, adj_images, slots):
+    """g . colour of triangle t at a place (x, y), and the cotangent of its corners' weights for an area of that colour;
+    adds those of values, normals and positions to row i of the slots."""
+    mesh, screen, surfacing = setup.frames.mesh, scene.source.screen, shading.surfacing
+    q = perspective_weights(x, y, load_corner(screen, mesh, t), load_depth(screen, mesh, t))
+    value_at, point_at = value_rows(t, frame, surfacing), point_rows(t, mesh)
+    colour, by_u, by_v = own_colour(q, value_at, frame, surfacing)
+    lit, adj_own, adj_q = colour, mul3(g, area), sub3(q, q)
+    if shading.lighting.shading > 0:
+        adj_lit = adj_own
+        lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = shaded_adjoint(
+            t, colour, q, point_at, frame, shading.lighting, adj_lit
+        )
+        add_corners(slots, i, 2, q, adj_normal)
+        add_corners(slots, i, 3, q, adj_position)
+        if wants.table:
+            shaded_table_adjoint(
+                t, i, colour, q, point_at, frame, shading.lighting, adj_lit, adj_eye, adj_images.table
+            )
+    adj_value, by_value = own_colour_adjoint(adj_own, by_u, by_v, value_at, surfacing)
+    add_corners(slots, i, 1, q, adj_value)
+    return dot3(g, lit), add3(adj_q, by_value)
+
+
+@device(inline=False)
 def draw_part_adjoint(
     base, count, frame, row, column, group, wants, setup, scene, shading, adj_images, pieces, slots
 ):
@@ -179,33 +204,18 @@ def draw_part_adjoint(
         h, hx, hy = ga, zero, zero
         if wants.colour or wants.deep:
             t, i = lists.triangle[owner], owner * setup.stripes + group
+            lit, adj_q = zero, (zero, zero, zero)
+            if wants.colour:
+                lit, adj_q = colour_adjoint(
+                    t, i, frame, left + mx, top + my, area, g, wants, setup, scene, shading, adj_images, slots
+                )
             v, z, x, y = load_corner(screen, mesh, t), load_depth(screen, mesh, t), left + mx, top + my
             q = perspective_weights(x, y, v, z)
             weight = gd * area
-            adj_q, adj_z = (weight * z[0], weight * z[1], weight * z[2]), mul3(q, weight)
-            h += gd * dot3(q, z) - ground
-            if wants.colour:
-                value_at, point_at = value_rows(t, frame, shading.surfacing), point_rows(t, mesh)
-                colour, by_u, by_v = own_colour(q, value_at, frame, shading.surfacing)
-                lit, adj_own = colour, mul3(g, area)
-                if shading.lighting.shading > 0:
-                    adj_lit = adj_own
-                    lit, adj_own, adj_position, adj_normal, adj_eye, by_light = shaded_adjoint(
-                        t, colour, q, point_at, frame, shading.lighting, adj_lit
-                    )
-                    adj_q = add3(adj_q, by_light)
-                    add_corners(slots, i, 2, q, adj_normal)
-                    add_corners(slots, i, 3, q, adj_position)
-                    if wants.table:
-                        shaded_table_adjoint(
-                            t, i, colour, q, point_at, frame, shading.lighting, adj_lit, adj_eye, adj_images.table
-                        )
-                adj_value, by_value = own_colour_adjoint(adj_own, by_u, by_v, value_at, shading.surfacing)
-                add_corners(slots, i, 1, q, adj_value)
-                adj_q = add3(adj_q, by_value)
-                h += dot3(g, lit)
+            adj_q = add3(adj_q, (weight * z[0], weight * z[1], weight * z[2]))
+            h += gd * dot3(q, z) + lit - ground
             adj_corner, adj_depth = perspective_weights_adjoint(x, y, v, z, adj_q)
-            add_places(slots, i, adj_corner, add3(adj_depth, adj_z))
+            add_places(slots, i, adj_corner, add3(adj_depth, mul3(q, weight)))
             # a place that moves with all corners changes nothing
             hx = -(adj_corner[0] + adj_corner[2] + adj_corner[4]) / area
             hy = -(adj_corner[1] + adj_corner[3] + adj_corner[5]) / area

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
@@ -33,6 +33,8 @@ class CoverageRenderer(Renderer):
         of the mesh, whose backs are hidden anyway.
     target: where kernels run: "auto", "serial", "parallel" or "cuda".
     """
+
+    unbiased: ClassVar[bool] = True
 
     background: tuple[float, float, float] = (0.0, 0.0, 0.0)
     cull_backfaces: bool | None = None

@@ -1,4 +1,4 @@
-"""The free swing of a pendulum in a video: where it begins, and its period."""
+"""Free swing of a pendulum in a video: its beginning and end, and its period."""
 
 from __future__ import annotations
 
@@ -14,17 +14,24 @@ from diffloom_fitting.targets import Target, tracked
 
 Row = NDArray[np.float64]
 
-#: Frequencies that are looked for [Hz].
+#: Range of frequencies [Hz].
 LOWEST, HIGHEST = 0.1, 6.0
 
 
 def frequency(t: Row, values: Row) -> tuple[float, float]:
-    """The angular frequency [rad/s] of the sinusoid around a constant that leaves least of ``values`` (n,) at the times
-    ``t`` [s], and the share of their variance that it leaves."""
+    """Find the sinusoid around a constant that fits ``values`` best.
+
+    Args:
+        t: (n,), times [s].
+        values: (n,), samples.
+
+    Returns:
+        Angular frequency [rad/s], and the share of the variance that the sinusoid leaves.
+    """
     span = float(t[-1] - t[0])
     lowest, highest = max(LOWEST, 0.4 / span), min(HIGHEST, 0.45 / float(np.median(np.diff(t))))
     if not lowest < highest:
-        raise InputError(f"{span:g} s of video are too short to show a swing; take more of it")
+        raise InputError(f"{span:g} s of video are too short to show a swing; read more (target.duration)")
     grid = 2.0 * np.pi * np.arange(lowest, highest, 0.05 / span)
     left = [_left(t, values, omega) for omega in grid]
     best, step = float(grid[int(np.argmin(left))]), float(2.0 * np.pi * 0.05 / span)
@@ -41,8 +48,14 @@ def _left(t: Row, values: Row, omega: float) -> float:
 
 
 def find_usual_frequency(times: Row, swinging: Row, omega: float, least: int = 18) -> float:
-    """The median frequency over windows of two periods of about ``omega``: gaps in time and hands spoil few of them,
-    but all of a whole clip. least: frames of a window that counts."""
+    """Return the median frequency over windows of two periods, which gaps in time and hands disturb little.
+
+    Args:
+        times: (n,), times [s].
+        swinging: (n,), coordinate that swings.
+        omega: Rough angular frequency [rad/s].
+        least: Smallest number of frames in a window.
+    """
     span = 4.0 * np.pi / omega
     begins = np.arange(times[0], times[-1] - span, 0.5 * span)
     windows = [(times >= begin) & (times <= begin + span) for begin in begins]
@@ -51,39 +64,50 @@ def find_usual_frequency(times: Row, swinging: Row, omega: float, least: int = 1
 
 
 def make_swing_curves(omega: float, t: Row) -> Row:
-    """(n, 5): curves whose sum is a free swing at the times ``t`` [s]; the second harmonic is a pendulum's height."""
+    """Return the curves (n, 5) of a free swing at times ``t`` [s]: constant, first and second harmonic.
+
+    The second harmonic is the height of a pendulum's bob.
+    """
     return np.stack([np.ones_like(t), *(f(n * omega * t) for n in (1, 2) for f in (np.cos, np.sin))], axis=1)
 
 
-#: Periods of a window that is looked at, and the fewest frames in one.
+#: Length of a window in periods, and its smallest number of frames.
 PERIODS, LEAST = 1.25, 8
-#: How much more than usual a free swing may leave over, and the part of the swing that it may in any case.
+#: Largest residual of a free swing, relative to the median one, and relative to the width of the swing.
 USUAL, FINE = 3.0, 0.01
-#: How much its width may differ from that of most windows.
+#: Largest ratio of its width to the median width.
 WIDER = 3.0
-#: Radii of the bob that it must swing to either side for no place to be covered half of the time.
+#: Smallest amplitude, in radii of the bob, at which no pixel is covered half of the time.
 NARROW = 2.0**0.5
 
 
 def with_free_swing(target: Target) -> Target:
-    """The target from where the swing is free until it is no longer, its first frame at time 0.
+    """Cut a target to the part in which a pendulum swings freely.
 
-    Frames in between that show something else, as where the object is taken for another, are not believed. A warning
-    tells what was left out; InputError where no swing is seen.
+    Frames in between whose track does not follow the swing get no weight. A warning says which part is left out.
+
+    Args:
+        target: Target with tracks or masks.
+
+    Returns:
+        The target between the first and the last free frame, the first one at time 0.
+
+    Raises:
+        InputError: No free swing was found.
     """
     tracks = tracked(target).double().numpy()
     seen = np.flatnonzero(tracks[:, 3] > 0.5)
     times = target.times.numpy()
     if len(seen) < LEAST:
         raise InputError(
-            f"target.free_swing: the object is seen whole in {len(seen)} frames; expected at least {LEAST}: see the "
-            "masks, and keep the bob within the image"
+            f"target.free_swing: the whole object is visible in {len(seen)} frames; expected at least {LEAST}; check "
+            "the masks, and keep the bob within the image"
         )
     free = find_free_frames(times[seen], tracks[seen, :2])
     if not free.any():
         raise InputError(
             "target.free_swing: no part of the video shows a free swing of more than a period; begin later "
-            "(target.begin), read more of it (target.duration), or see the masks"
+            "(target.begin), read more (target.duration), or check the masks"
         )
     good = seen[free]
     first, last = int(good[0]), int(good[-1])
@@ -105,32 +129,39 @@ def with_free_swing(target: Target) -> Target:
 
 
 def _tell(times: Row, first: int, last: int) -> None:
-    """Say what is left out, where it is more than a few frames at an end that was not seen whole."""
+    """Warn about the part that is left out, if it is more than a few frames at either end."""
     step = float(np.median(np.diff(times)))
     early, late = times[first] - times[0], times[-1] - times[last]
     if max(early, late) > 5.0 * step:
         warnings.warn(
-            f"the swing is free from {times[first]:.2f} s to {times[last]:.2f} s of what is read: the rest is left "
-            "out, and times count from there",
+            f"the swing is free from {times[first]:.2f} s to {times[last]:.2f} s after target.begin: the rest is left "
+            "out, and times count from the first of these",
             stacklevel=3,
         )
 
 
 def _tell_if_narrow(tracks: Row) -> None:
-    """Say that the median of the video shows the bob itself: where it is more than half of the time."""
+    """Warn if the swing is so narrow that the median of the video shows the bob."""
     reach, radius = 0.5 * float(np.ptp(tracks[:, :2], axis=0).max()), float(np.median(tracks[:, 2]))
     if reach < NARROW * radius:
         warnings.warn(
-            f"the bob swings by {reach:.1f} pixels to either side, hardly more than its radius of {radius:.1f}: a "
-            "median of the video shows it where it stays for half of the time, and masks against it are wrong. Let "
-            "it swing farther, or give an image of the background alone (plate in target.segment)",
+            f"the bob swings by {reach:.1f} pixels to either side, hardly more than its radius of {radius:.1f}: some "
+            "pixels show it half of the time, so the median of the video is not the background, and the masks are "
+            "wrong. Let it swing farther, or give an image of the background alone (plate in target.segment)",
             stacklevel=3,
         )
 
 
 def find_free_frames(times: Row, places: Row) -> NDArray[np.bool_]:
-    """(n,): whether a frame lies in a window of some periods that a free swing of the clip's own frequency goes
-    through, as wide as that of most windows. times [s], places (n, 2) [px]."""
+    """Find the frames in which the object swings freely with the clip's own frequency.
+
+    Args:
+        times: (n,), times [s].
+        places: (n, 2), positions [px].
+
+    Returns:
+        (n,), true for frames in a window of PERIODS periods that a swing of usual width fits.
+    """
     swinging = places[:, int(places.var(axis=0).argmax())]
     omega = find_usual_frequency(times, swinging, frequency(times, swinging)[0])
     span = PERIODS * 2.0 * np.pi / omega
@@ -149,7 +180,7 @@ def find_free_frames(times: Row, places: Row) -> NDArray[np.bool_]:
 
 
 def _swing(times: Row, places: Row, omega: float) -> tuple[float, float]:
-    """Root mean square [px] that a swing leaves over, and its half width [px]."""
+    """Return the rms residual [px] of a swing and its amplitude [px]."""
     table = make_swing_curves(omega, times - times.mean())
     parts = np.linalg.lstsq(table, places, rcond=None)[0]
     rest = places - table @ parts

@@ -21,8 +21,16 @@ Row = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sighting:
-    """Tracks of the frames that show the object. times: (n,) [s] of the simulation; tracks: (3, n) column, row and
-    radius [px]; focal: of the camera [px]; height, width: of its images [px]; elevation: of the camera [rad]."""
+    """Tracks of the frames that show the object, with the camera's constants.
+
+    Args:
+        times: (n,), times of the simulation [s].
+        tracks: (3, n), column, row and radius [px].
+        focal: Focal length of the camera [px].
+        height: Height of its images [px].
+        width: Width of its images [px].
+        elevation: Elevation of the camera [rad].
+    """
 
     times: Row
     tracks: Row
@@ -32,18 +40,23 @@ class Sighting:
     elevation: float = 0.0
 
     def upright(self, radius: float) -> tuple[Row, Row, float]:
-        """(x, y) [m] of a ball of known radius [m] that moves in the upright plane across the view, from the point that
-        the camera aims at; and the camera's distance from it [m]."""
+        """Reconstruct the path of a ball in the vertical plane across the view.
+
+        Args:
+            radius: Known radius of the ball [m].
+
+        Returns:
+            x and y (n,) [m] from the point that the camera aims at, and the camera's distance from it [m].
+        """
         column, row, wide = self.tracks
         right, up = (column - 0.5 * self.width) / self.focal, (0.5 * self.height - row) / self.focal
         sine, cosine = float(np.sin(self.elevation)), float(np.cos(self.elevation))
-        y = up / (cosine + up * sine)  # in units of the distance, as long as that is not known
+        y = up / (cosine + up * sine)  # in units of the distance, which is still unknown
         distance = float(np.median(self.focal * radius / wide / (1.0 - y * sine)))
         return right * (1.0 - y * sine) * distance, y * distance, distance
 
     def place(self, scale: float, column: float, row: float) -> dict[str, float]:
-        """Where an orbit's camera must stand and aim so that the world's origin is seen in a pixel and a metre has
-        ``scale`` pixels there."""
+        """Return the orbit camera that shows the world's origin at a pixel, with ``scale`` pixels per metre there."""
         return {
             "camera.distance": self.focal / scale,
             "camera.target.x": (0.5 * self.width - column) / scale,
@@ -52,8 +65,16 @@ class Sighting:
 
 
 def fit_robustly(columns: list[Row], values: Row, rounds: int = 4) -> tuple[Row, float]:
-    """Least squares of ``values`` on ``columns``, in which outliers count ever less; and the mean square that is left,
-    in relation to the values' variance."""
+    """Fit ``values`` by ``columns`` with iteratively reweighted least squares (Cauchy weights).
+
+    Args:
+        columns: Columns (n,) of the design matrix.
+        values: (n,), samples.
+        rounds: Number of iterations.
+
+    Returns:
+        The coefficients, and the weighted mean square residual relative to the variance of the values.
+    """
     table = np.stack(columns, axis=1)
     weight = np.ones(len(values))
     for _ in range(rounds):
@@ -66,22 +87,31 @@ def fit_robustly(columns: list[Row], values: Row, rounds: int = 4) -> tuple[Row,
     return found, left / max(float(values.var()), 1e-12)
 
 
-#: The name under which a guess hands over when windows after the first begin [s].
+#: Key of a guess that holds the times [s] at which windows after the first begin.
 WINDOWS = "windows"
-LEAST_ARC = 3  # frames of an arc
-BEFORE = 1  # whole frames between a window's begin and its bounce
+LEAST_ARC = 3  # smallest number of frames of an arc
+BEFORE = 1  # whole frames between the beginning of a window and its bounce
 
 
 def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> dict[str, float | list[float]]:
-    """Starts for one ball of the model "rigid" that bounces on its ground, moving across the view, and windows that
-    begin shortly before each of its first ``count`` bounces but the first: each may have a restitution of its own.
+    """Guess the starts of one ball of the model "rigid" that bounces on its ground, moving across the view.
 
-    radius: of the ball [m], which is the ruler. The camera aims at a point above the origin, which lies on the ground.
+    Windows begin shortly before each of the first ``count`` bounces except the first one, so that each may have a
+    restitution of its own. The camera aims at a point above the origin, which lies on the ground.
+
+    Args:
+        seen: Tracks of the ball.
+        radius: Radius of the ball [m], which sets the scale.
+        count: Number of bounces.
+
+    Returns:
+        Starts of unknowns by name, and the windows.
     """
     ends = find_bounces(seen.times, seen.tracks[1])
     if len(ends) < count:
         raise InputError(
-            f"guess 'bounces': got count = {count}; the track shows {len(ends)} bounces; use a longer part"
+            f"guess 'bounces': got count = {count}, but the track shows {len(ends)} bounces; lower count, or read more "
+            "(target.duration)"
         )
     x, y, distance = seen.upright(radius)
     arcs = _arcs(seen.times, x, y, [-1, *ends[: count + 1], len(x)][: count + 2])
@@ -104,12 +134,12 @@ def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> di
 
 
 def _speed(arc: tuple[Row, Row], at: float) -> float:
-    """Upwards [m/s]."""
+    """Return the upward speed of an arc at a time [m/s]."""
     return float(np.polyval(np.polyder(arc[1]), at))
 
 
 def find_bounces(t: Row, row: Row) -> list[int]:
-    """The frames at which the ball is seen lowest, one for each bounce."""
+    """Return the frames in which the ball is lowest, one for each bounce."""
     found, first = list[int](), 0
     while (further := find_first_bounce(t[first:], row[first:])) < len(row) - first:
         found.append(first + further)
@@ -118,13 +148,15 @@ def find_bounces(t: Row, row: Row) -> list[int]:
 
 
 def _arcs(t: Row, x: Row, y: Row, ends: list[int]) -> list[tuple[Row, Row]]:
-    """Polynomials in time of x (a line) and y (a parabola) between the bounces, from the highest power on."""
+    """Fit x by a line and y by a parabola in time between the bounces; coefficients from the highest power on."""
     arcs = []
     for first, last in pairwise(ends):
         part = slice(first + 1, last)
         time = t[part]
         if len(time) < LEAST_ARC:
-            raise InputError(f"guess 'bounces': {len(time)} frames from one bounce to the next; lower count")
+            raise InputError(
+                f"guess 'bounces': {len(time)} frames between two bounces, expected {LEAST_ARC}; lower count"
+            )
         one = np.ones_like(time)
         across, _ = fit_robustly([time, one], x[part])
         along, _ = fit_robustly([time**2, time, one], y[part])
@@ -133,15 +165,15 @@ def _arcs(t: Row, x: Row, y: Row, ends: list[int]) -> list[tuple[Row, Row]]:
 
 
 def _meeting(before: tuple[Row, Row], after: tuple[Row, Row]) -> float:
-    """When two arcs are at the same height [s], the first falling and the second rising."""
+    """Return the time [s] at which two arcs have the same height, the first falling and the second rising."""
     for root in np.roots(before[1] - after[1]):
         if _speed(before, root.real) < 0.0 < _speed(after, root.real):
             return float(root.real)
-    raise InputError("guess 'bounces': two arcs of the track do not meet; look at the masks, or lower count")
+    raise InputError("guess 'bounces': two arcs of the track do not meet; check the masks, or lower count")
 
 
 def _between_frames(t: Row, at: float, before: int) -> float:
-    """The middle between two frames, so many frames before a time."""
+    """Return the midpoint between two frames, ``before`` frames before a time."""
     k = int(np.clip(np.searchsorted(t, at) - before, 1, len(t) - 1))
     return float(0.5 * (t[k - 1] + t[k]))
 
@@ -149,12 +181,19 @@ def _between_frames(t: Row, at: float, before: int) -> float:
 def guess_pendulum(
     seen: Sighting, *, gravity: float = 9.81, bob: float = 0.02, round: bool = False
 ) -> dict[str, float | list[float]]:
-    """Starts for the builder "pendulum" with its pivot in the origin, swinging in the image plane.
+    """Guess the starts of the builder "pendulum" with its pivot in the origin, swinging in the image plane.
 
-    The period gives the length, L = g / omega^2; the arc of the swing, whose lowest point it is and whose sagitta is
-    x^2 / (2 R), the radius R in pixels, and so the scale. gravity: strength [m/s^2]. bob: radius [m] of the ball that
-    the model draws, for appearance.size. round: the bob may leave the plane: its joint has two angles, the second of
-    which begins at 0.
+    The period gives the length, L = g / omega^2. The arc of the swing, with sagitta x^2 / (2 R), gives the radius R in
+    pixels, and so the scale.
+
+    Args:
+        seen: Tracks of the bob.
+        gravity: Strength of gravity [m/s^2].
+        bob: Radius [m] of the ball that the model draws, for appearance.size.
+        round: True if the bob may leave the plane: its joint has two angles, the second one starting at 0.
+
+    Returns:
+        Starts of unknowns by name.
     """
     t, (column, row, radius) = seen.times, seen.tracks
     omega, _ = frequency(t, column)
@@ -164,7 +203,7 @@ def guess_pendulum(
     arc = _arc(column - middle, row, swing)
     lowest, bow = float(arc[0]), float(arc[1])
     if not 1.0 / (200.0 * swing) < bow < 1.0 / (1.2 * swing):
-        # An arc that cannot be seen: a swing of a tenth of a radian.
+        # The arc is too flat to be measured: assume a swing of a tenth of a radian.
         bow = 1.0 / (20.0 * swing)
     reach = 0.5 / bow
     angle = float(np.arcsin(np.clip(a / reach, -0.99, 0.99)))
@@ -182,23 +221,30 @@ def guess_pendulum(
 
 
 def _arc(across: Row, row: Row, swing: float) -> Row:
-    """Lowest row and half the inverse radius of the arc, in which a tilt of the image takes the slope."""
+    """Return the lowest row, half the inverse radius of the arc, and the slope from a tilt of the image."""
     found, _ = fit_robustly([np.ones_like(across), -(across**2), across], row)
     return found
 
 
-#: Least frames of an arc, and the loss of downward speed [px/s] in relation to its own that tells a bounce.
+#: Smallest number of frames of a throw.
 LEAST_THROW = 5
 
 
 def guess_throw(
     seen: Sighting, *, radius: float = 0.03, gravity: float = 9.81, ruler: str = "size"
 ) -> dict[str, float]:
-    """Starts for one ball of the model "rigid" over its ground, moving in the image plane.
+    """Guess the starts of one ball of the model "rigid" over its ground, moving in the image plane.
 
-    radius: of the ball [m]. ruler: "size", the known radius gives the scale and gravity is found; or "gravity", its
-    known strength [m/s^2] gives the scale. The origin lies on the ground where the ball first bounces, or where it is
-    seen last.
+    The origin lies on the ground at the first bounce, or below the last position if there is none.
+
+    Args:
+        seen: Tracks of the ball.
+        radius: Radius of the ball [m].
+        gravity: Strength of gravity [m/s^2], used by the ruler "gravity".
+        ruler: "size": the radius gives the scale, and gravity is guessed. "gravity": its strength gives the scale.
+
+    Returns:
+        Starts of unknowns by name.
     """
     if ruler not in ("size", "gravity"):
         raise InputError(f"guess 'throw': got ruler={ruler!r}; expected size or gravity")
@@ -206,7 +252,9 @@ def guess_throw(
     end = find_first_bounce(t, row)
     arc = slice(0, end)
     if end < LEAST_THROW:
-        raise InputError(f"guess 'throw': the ball bounces after {end} frames; begin earlier, or later")
+        raise InputError(
+            f"guess 'throw': the ball bounces after {end} frames, expected at least {LEAST_THROW}; change target.begin"
+        )
     one = np.ones_like(t[arc])
     (x, vx), _ = fit_robustly([one, t[arc]], column[arc])
     (y, vy, half), _ = fit_robustly([one, t[arc], t[arc] ** 2], row[arc])
@@ -225,8 +273,31 @@ def guess_throw(
     }
 
 
+def guess_slide(seen: Sighting, *, sides: list[float], gravity: float = 9.81) -> dict[str, float]:
+    """Starts for one box of the model "rigid" that slides over its level ground, moving across the view.
+
+    sides: width, height and depth of the box [m], which are the ruler. gravity: strength [m/s^2]. The origin lies on
+    the ground, below where the box is first seen.
+    """
+    t, (column, row, wide) = seen.times, seen.tracks
+    speed = np.gradient(column, t)
+    moving = np.abs(speed) > STOPPED * np.abs(speed).max()
+    end = int(np.flatnonzero(moving)[-1]) + 1
+    if end < LEAST_THROW:
+        raise InputError(f"guess 'slide': the box stops after {end} frames; begin earlier")
+    (x, vx, half), _ = fit_robustly([np.ones(end), t[:end], t[:end] ** 2], column[:end])
+    scale = float(np.median(wide)) * float(np.sqrt(np.pi / (sides[0] * sides[1])))
+    place = seen.place(scale, float(x), float(np.median(row)) + 0.5 * sides[1] * scale)
+    slowing = -2.0 * float(half) * float(np.sign(vx)) / scale
+    return {"friction": max(slowing / gravity, 0.01), "velocity.x": float(vx) / scale, **place}
+
+
+#: Share of its largest speed below which a box has come to rest.
+STOPPED = 0.1
+
+
 def find_first_bounce(t: Row, row: Row) -> int:
-    """How many frames come before the first bounce: all where there is none."""
+    """Return the number of frames before the first bounce; all frames if there is none."""
     speed = np.diff(row) / np.diff(t)
     for k in range(1, len(speed)):
         if speed[k - 1] > 0.0 and speed[k] < -0.2 * speed[max(0, k - 2) : k].max():
@@ -236,21 +307,32 @@ def find_first_bounce(t: Row, row: Row) -> int:
 
 Guess = dict[str, float] | dict[str, float | list[float]]
 GUESSES: Mapping[str, Callable[..., Guess]] = {
-    "bounces": guess_bounces, "pendulum": guess_pendulum, "throw": guess_throw,
+    "bounces": guess_bounces, "pendulum": guess_pendulum, "slide": guess_slide, "throw": guess_throw,
 }  # fmt: skip
 
 
 def measure_sighting(scene: Scene, target: Target) -> Sighting:
-    """What the tracks of a target show, in the scene's camera."""
+    """Collect the tracks of a target and the constants of the scene's camera.
+
+    Args:
+        scene: Scene with an orbit camera.
+        target: Target with tracks or masks.
+
+    Returns:
+        The tracks of the frames that show the whole object.
+
+    Raises:
+        InputError: Fewer than six frames show the object, or a camera without field of view.
+    """
     tracks = tracked(target).double().numpy()
     seen = tracks[:, 3] > 0.5
     if int(seen.sum()) < 6:
-        raise InputError(f"guess: the object is seen in {int(seen.sum())} frames; expected at least 6; see the masks")
+        raise InputError(f"guess: {int(seen.sum())} frames show the whole object; expected at least 6; check the masks")
     times = target.times.numpy() + scene.viewpoint.time_offset
     view = scene.viewpoint.camera
     fov = getattr(view, "fov", None)
     if fov is None:
-        raise InputError("guess: the camera must be an orbit, whose field of view is known")
+        raise InputError('guess: the camera has no field of view; use an orbit (camera.kind = "orbit")')
     height, width = scene.size
     focal = 0.5 * height / float(np.tan(np.radians(0.5 * fov)))
     elevation = float(np.radians(getattr(view, "elevation", 0.0)))
@@ -258,7 +340,14 @@ def measure_sighting(scene: Scene, target: Target) -> Sighting:
 
 
 def measure_colour(target: Target) -> dict[str, list[float]]:
-    """The object's mean colour, where it surely is."""
+    """Measure the mean colour of the object, where its mask is nearly 1.
+
+    Args:
+        target: Target with frames and masks.
+
+    Returns:
+        A start of "appearance.colour"; empty without frames, masks or pixels well inside.
+    """
     if target.frames is None or target.masks is None:
         return {}
     inside = target.masks > 0.99

@@ -1,4 +1,4 @@
-"""How much is read from a file that anybody may have made, and how long it may take."""
+"""Limits of size and time for reading files from unknown sources."""
 
 from __future__ import annotations
 
@@ -17,20 +17,29 @@ from diffloom.interfaces import InputError
 
 __all__ = ["MOST_BYTES", "MOST_FRAMES", "ReadingLimits", "check_pixels", "convert_errors", "read_arrays"]
 
-#: Most pixels of an image or a frame: some 8000 x 8000.
+#: Largest number of pixels of an image or a frame: about 8000 x 8000.
 MOST_PIXELS = 2**26
 MOST_FRAMES = 200_000
-"""Most frames that are decoded, kept or not."""
+"""Largest number of frames that are decoded, kept or not."""
 MOST_MEMORY = 4 * 2**30
-"""Most memory that kept frames may take [bytes]."""
-#: Longest time that reading one video may take [s].
+"""Largest memory of kept frames [bytes]."""
+#: Longest time for reading one video [s].
 MOST_SECONDS = 1800.0
-#: Largest file of numbers, packed or not [bytes].
+#: Largest file of arrays, packed or unpacked [bytes].
 MOST_BYTES = 2 * 2**30
 
 
 def check_pixels(what: str, width: int, height: int) -> None:
-    """Raise unless an image of this size can be read: before it is decoded, for a few bytes can claim any size."""
+    """Raise unless an image of this size may be read; call it before decoding, because a small file can claim any size.
+
+    Args:
+        what: Name of the image in errors.
+        width: Width [px].
+        height: Height [px].
+
+    Raises:
+        InputError: The image is empty or has more than MOST_PIXELS.
+    """
     if width < 1 or height < 1 or width * height > MOST_PIXELS:
         raise InputError(
             f"{what}: it is {width} x {height} pixels; expected at least 1 x 1 and at most {MOST_PIXELS} in all; scale "
@@ -40,18 +49,38 @@ def check_pixels(what: str, width: int, height: int) -> None:
 
 @contextmanager
 def convert_errors(what: str, expected: str) -> Iterator[None]:
-    """Whatever reading somebody's file raises is an InputError that says what was expected of it."""
+    """Context manager: turns every error of reading a file into an InputError.
+
+    Args:
+        what: Name of the file in errors.
+        expected: Expected content of the file.
+
+    Returns:
+        The context manager.
+    """
     try:
         yield
     except InputError:
         raise
-    except Exception as error:  # made up by somebody: whatever it raises, this is not what was expected
+    except Exception as error:  # a damaged file may raise anything
         told = str(error).strip()[:200] or type(error).__name__
         raise InputError(f"{what}: it cannot be read ({told}); expected {expected}") from error
 
 
 def read_arrays(source: Path | bytes, what: str, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    """The arrays ``names`` of an NPZ file, or of its content. What it says it unpacks to is looked at first."""
+    """Read arrays of an NPZ file. Sizes are checked before anything is unpacked.
+
+    Args:
+        source: The file, or its content.
+        what: Name of the file in errors.
+        names: Names of the arrays.
+
+    Returns:
+        The arrays by name.
+
+    Raises:
+        InputError: The file is damaged, too large or lacks an array.
+    """
     with convert_errors(what, f"an NPZ file with {' and '.join(names)}"):
         if (len(source) if isinstance(source, bytes) else source.stat().st_size) > MOST_BYTES:
             raise InputError(f"{what}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
@@ -69,7 +98,11 @@ def read_arrays(source: Path | bytes, what: str, names: tuple[str, ...]) -> dict
 
 
 class ReadingLimits:
-    """What has been read of a video so far; a stream without end is left when it comes to more than anyone fits."""
+    """Counter of frames, bytes and time while a video is read; stops endless streams.
+
+    Args:
+        what: Name of the video in errors.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -78,7 +111,11 @@ class ReadingLimits:
         self._bytes = 0
 
     def decoded(self) -> None:
-        """One more frame was decoded."""
+        """Count one decoded frame.
+
+        Raises:
+            InputError: The video has too many frames, or reading takes too long.
+        """
         self._frames += 1
         if self._frames > MOST_FRAMES:
             self._refuse(f"it has more than {MOST_FRAMES} frames")
@@ -86,7 +123,14 @@ class ReadingLimits:
             self._refuse(f"reading takes more than {MOST_SECONDS:g} s")
 
     def kept(self, size: int) -> None:
-        """A frame of ``size`` bytes is kept."""
+        """Count one frame that is kept.
+
+        Args:
+            size: Size of the frame [bytes].
+
+        Raises:
+            InputError: Kept frames take too much memory.
+        """
         self._bytes += size
         if self._bytes > MOST_MEMORY:
             self._refuse(f"its frames take more than {MOST_MEMORY / 2**30:.0f} GB")

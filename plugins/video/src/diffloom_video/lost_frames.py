@@ -1,4 +1,4 @@
-"""Frames that a camera lost without a word: later ones then come too early, by whole frames."""
+"""Frames that a camera dropped without changing its time stamps, so that later frames come too early."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from diffloom_fitting.targets import Target, tracked
 from diffloom_video.free_swing import find_usual_frequency, frequency, make_swing_curves
 
-#: Frames on either side of a gap for motion that does not swing: a parabola goes through both.
+#: Frames on either side of a gap for motion that does not swing; a parabola is fitted to both sides.
 SIDE = 6
-#: For motion that does: parts of a period on either side, and the share of its variance that a sinusoid may leave.
+#: Periods on either side for motion that swings, and the largest share of variance that a sinusoid may leave.
 PERIODS, SWINGS = 0.75, 0.1
-#: How much less must be left over with the gap than without, and how much more than elsewhere may be.
+#: Smallest ratio of the residual without the gap to that with it, and largest ratio of the latter to the median.
 BETTER, USUAL = 3.0, 2.5
-#: Most frames that are looked for in one gap.
+#: Largest number of frames in one gap.
 MOST = 3
 
 Row = NDArray[np.float64]
@@ -28,11 +28,17 @@ Curve = Callable[[Row], Row]
 
 
 def with_lost_frames(target: Target, every: int = 1) -> Target:
-    """The target with times that leave room for frames which the camera lost.
+    """Correct the times of a target for frames that the camera lost.
 
-    A phone that drops a frame now and then hands out stamps as if it had not, and motion seems to leap. Where a smooth
-    curve goes through the tracks before and after with a gap of whole frames, and does not without, later times move
-    back by the gap; a warning tells where. every: of how many frames of the video each frame here is one.
+    Some phones drop a frame without changing the time stamps, and motion seems to leap. Where a smooth curve fits the
+    tracks on both sides only with a gap of whole frames, later times move back by the gap. A warning says where.
+
+    Args:
+        target: Target with tracks or masks.
+        every: Number of frames of the video per frame of the target.
+
+    Returns:
+        The target with corrected times.
     """
     tracks = tracked(target).double().numpy()
     seen = np.flatnonzero(tracks[:, 3] > 0.5)
@@ -46,12 +52,24 @@ def with_lost_frames(target: Target, every: int = 1) -> Target:
     late = np.zeros(len(times))
     late[seen] = lost
     told = ", ".join(f"{int(n)} before {times[k]:.2f} s" for k, n in zip(seen, lost, strict=True) if n)
-    warnings.warn(f"the camera lost frames: {told}; later times were moved back", stacklevel=2)
+    warnings.warn(
+        f'the camera lost frames: {told}; later times were moved back (target.lost_frames = "ignore" prevents this)',
+        stacklevel=2,
+    )
     return replace(target, times=torch.from_numpy(times + period * np.cumsum(late)))
 
 
 def count_lost_frames(times: Row, places: Row, period: float) -> Row:
-    """(n,): how many frames of ``period`` [s] were lost before each of the frames with ``places`` (n, 2) [px]."""
+    """Count the frames that were lost before each frame.
+
+    Args:
+        times: (n,), times [s].
+        places: (n, 2), positions [px].
+        period: Time between two frames [s].
+
+    Returns:
+        (n,), number of lost frames.
+    """
     count, (side, curve) = len(times), _motion(times, places)
     lost = np.zeros(count)
     inner = range(side, count - side + 1)
@@ -64,7 +82,7 @@ def count_lost_frames(times: Row, places: Row, period: float) -> Row:
     leaps = (least < left[:, 0] / BETTER) & (least < USUAL * usual)
     for k in np.flatnonzero(leaps):
         near = slice(max(0, k - side), k + side + 1)
-        # A gap shows in all windows around it; the one that it splits fits best in relation to none.
+        # All windows around a gap show it; the window that it splits gains most.
         gain = least[near] / left[near, 0]
         if least[k] / left[k, 0] == gain[leaps[near]].min():
             lost[side + k] = best[k]
@@ -72,8 +90,11 @@ def count_lost_frames(times: Row, places: Row, period: float) -> Row:
 
 
 def _motion(times: Row, places: Row) -> tuple[int, Curve]:
-    """Frames on either side of a gap, and the curves whose sum goes through them: those of a free swing of the tracks'
-    frequency where they swing, else parabolas."""
+    """Choose the number of frames on either side of a gap and the curves to fit.
+
+    Returns:
+        The frames, and the curves of a free swing if the tracks swing, else parabolas.
+    """
     swinging = places[:, int(places.var(axis=0).argmax())]
     step = float(np.median(np.diff(times)))
     if times[-1] - times[0] > 20.0 * step:
@@ -86,7 +107,7 @@ def _motion(times: Row, places: Row) -> tuple[int, Curve]:
 
 
 def _left_over(times: Row, places: Row, k: int, side: int, gap: float, curve: Curve) -> float:
-    """Mean square [px^2] that curves through the frames around k leave, with those from k on later by ``gap`` [s]."""
+    """Return the mean square residual [px^2] of the curves around frame k if later frames move by ``gap`` [s]."""
     near = slice(k - side, k + side)
     t = times[near] - times[k]
     table = curve(t + gap * (np.arange(2 * side) >= side))

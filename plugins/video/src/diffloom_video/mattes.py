@@ -1,4 +1,4 @@
-"""From a rough answer to a matte: one clean piece, with edges as soft as they are in the video."""
+"""Mattes from rough masks: one clean piece, with edges as soft as in the video."""
 
 from __future__ import annotations
 
@@ -16,21 +16,29 @@ from diffloom.validation import suggest_name
 Plane = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
-#: Shares of a pixel below which it is background, and above one minus which it is object: a codec's noise.
+#: Coverage that counts as 0, and whose complement counts as 1, because of a codec's noise.
 DREGS = 0.08
 _ROUND = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool)
 
 
 @dataclass(frozen=True)
 class Cleaning:
-    """How a rough mask is made clean. least: smallest piece that counts, as a part of the image. keep: how many pieces
-    are the object, the largest ones; one that reaches the border, as a hand does, counts a fifth. soft: how far beyond
-    the rough outline the edge may reach, and edge: how far within [px], or below 1 as parts of the object's radius;
-    wide ones keep the parts of what is blurred by motion, for an object of one colour. close: gaps up to twice this are
-    closed [px]. thin: parts narrower than twice this share of the object's radius, such as a thread, are left out.
-    convex: the object fills its hull. gamma: power of a video's numbers that light is proportional to, in which blurred
-    edges mix, 2.2 for most cameras. shade: the background may be in the object's shadow beside it. exposure: part of
-    the time between frames that is exposed, at most: as far as it moves in that time an object's edge is blurred."""
+    """Settings for cleaning a rough mask.
+
+    Args:
+        least: Smallest piece that counts, as a part of the image.
+        keep: Number of pieces of the object, the largest ones; pieces that touch the border, such as a hand, count a
+            fifth of their size.
+        soft: Reach of the edge beyond the rough outline [px], or below 1 as a part of the object's radius. Large values
+            of soft and edge keep motion blur, for an object of one colour.
+        edge: Reach of the edge within the rough outline, in the same units.
+        close: Half the width of gaps that are closed [px].
+        thin: Half the width of parts that are removed, such as a thread, as a part of the object's radius.
+        convex: True to fill the convex hull of the object.
+        gamma: Exponent from numbers to light, in which blurred edges mix; 2.2 for most cameras.
+        shade: True if the background may be in the object's shadow.
+        exposure: Largest part of the time between frames that is exposed; sets the motion blur of edges.
+    """
 
     least: float = 2e-4
     keep: int = 1
@@ -60,9 +68,9 @@ class Cleaning:
             )
 
     def pieces(self, rough: Flags) -> Flags:
-        """The largest pieces of a rough mask, without holes."""
+        """Return the largest pieces of a rough mask, without holes."""
         margin = self.close + 1
-        wide = np.pad(rough, margin)  # closing must not eat away what touches the border
+        wide = np.pad(rough, margin)  # so that closing keeps pieces at the border
         closed = scipy.ndimage.binary_closing(wide, _ROUND, iterations=self.close) if self.close else wide
         labels, count = scipy.ndimage.label(scipy.ndimage.binary_fill_holes(closed)[margin:-margin, margin:-margin])
         if not count:
@@ -78,7 +86,7 @@ class Cleaning:
         return np.asarray(np.any(found, axis=0)) if found else np.zeros_like(rough)
 
     def _without_threads(self, labels: NDArray[Any], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sizes of pieces, nothing for one that is all thread: it may be larger than the object that hangs on it."""
+        """Return the sizes of pieces, 0 for pieces that consist of a thread only."""
         bodies = sizes.copy()
         for k in np.flatnonzero(sizes >= max(4.0, self.least * labels.size)):
             part = labels == k + 1
@@ -88,11 +96,11 @@ class Cleaning:
         return bodies if bodies.any() else sizes
 
     def _reach(self, part: Flags) -> int:
-        """Half the width [px] of what is thin."""
+        """Return half the width [px] of parts that count as thin."""
         return round(self.thin * float(np.sqrt(part.sum() / np.pi)))
 
     def _smooth(self, piece: Flags) -> Flags:
-        """A piece without its thin parts, and its hull where it is convex."""
+        """Return a piece without its thin parts, and its hull if ``convex``."""
         window = _window(piece, 2)
         part = piece[window]
         reach = self._reach(part)
@@ -106,12 +114,29 @@ class Cleaning:
         return found
 
     def matte(self, image: Plane, rough: Flags, behind: Plane | None) -> Plane:
-        """Estimate the part of each pixel that is object (`estimate_coverage`) from three colours: its own, that of the
-        object well inside, and the colour behind: the plate's, or the nearest well outside."""
+        """Estimate the coverage of each pixel from three colours (`estimate_coverage`).
+
+        Args:
+            image: (height, width, 3).
+            rough: (height, width), rough mask.
+            behind: Background plate; None takes the nearest colour outside of the object.
+
+        Returns:
+            (height, width) in 0..1.
+        """
         return self._soft(image, self.pieces(rough), behind, (0.0, 0.0))
 
     def mattes(self, video: Sequence[Plane] | Plane, rough: Iterable[Flags], behind: Plane | None) -> Plane:
-        """(frames, height, width): the matte of each frame; edges reach as far as the object moves while exposed."""
+        """Estimate the matte of each frame; edges reach as far as the object moves during the exposure.
+
+        Args:
+            video: (frames, height, width, 3).
+            rough: Rough mask of each frame.
+            behind: Background plate; None takes the nearest colour outside of the object.
+
+        Returns:
+            (frames, height, width) in 0..1.
+        """
         cores = [self.pieces(mask) for mask in rough]
         ways = estimate_motions(cores)
         return np.stack([self._soft(*each) for each in zip(video, cores, [behind] * len(cores), ways, strict=True)])
@@ -138,8 +163,10 @@ class Cleaning:
 
 
 def _well_within(core: Flags, within: int, blur: tuple[float, float]) -> Flags:
-    """What is object during all of the exposure: farther than ``within`` from the outline, and than the ``blur``. An
-    object that moves too far for that is taken to be blurred less, by as much as leaves something of it."""
+    """Return the pixels that are object during the whole exposure: farther within than ``within`` and the blur.
+
+    If the motion leaves none, the blur is reduced until some are left.
+    """
     for part in (1.0, 0.8, 0.6, 0.4, 0.2):
         reach = round(part * within)
         inner = scipy.ndimage.binary_erosion(core, _ROUND, iterations=reach, border_value=1) if reach else core
@@ -150,16 +177,16 @@ def _well_within(core: Flags, within: int, blur: tuple[float, float]) -> Flags:
 
 
 def _opened(part: Flags, reach: int) -> Flags:
-    """A mask without what is narrower than twice ``reach`` [px]; its edge goes on beyond the image."""
+    """Return a mask without parts narrower than twice ``reach`` [px]; the mask is extended beyond the image."""
     opened = scipy.ndimage.binary_opening(np.pad(part, reach, mode="edge"), _ROUND, iterations=reach)
     return np.asarray(opened[reach:-reach, reach:-reach])
 
 
 def estimate_motions(masks: Sequence[Flags]) -> list[tuple[float, float]]:
-    """How far each frame's object moves, down and right, until the next frame [px]; 0 where that is not seen."""
+    """Estimate the motion of each frame's object until the next frame: (down, right) [px]; 0 if unknown."""
     places = np.array([np.argwhere(mask).mean(axis=0) if mask.any() else (np.nan, np.nan) for mask in masks])
     steps = np.diff(places, axis=0)
-    # The mean of the ways before and after it, or the one there is; a bounce lies in only one of them.
+    # The mean of the steps before and after, or the one that exists.
     found = np.full((len(masks), 2), np.nan)
     for k in range(len(masks)):
         beside = [steps[i] for i in (k - 1, k) if 0 <= i < len(steps) and np.isfinite(steps[i]).all()]
@@ -169,7 +196,7 @@ def estimate_motions(masks: Sequence[Flags]) -> list[tuple[float, float]]:
 
 
 def _along(mask: Flags, way: tuple[float, float]) -> Flags:
-    """All that a mask covers while it moves that way, forth and back [px]."""
+    """Return the area that a mask covers while it moves by ``way`` [px] forwards and backwards."""
     steps = int(np.ceil(np.hypot(*way)))
     found = mask.copy()
     for k in range(1, steps + 1):
@@ -180,7 +207,7 @@ def _along(mask: Flags, way: tuple[float, float]) -> Flags:
 
 
 def make_cleaning(given: Cleaning | Mapping[str, Any]) -> Cleaning:
-    """Cleaning from a table of its settings."""
+    """Build a `Cleaning` from a table of its settings."""
     if isinstance(given, Cleaning):
         return given
     known = [f.name for f in fields(Cleaning)]
@@ -191,12 +218,12 @@ def make_cleaning(given: Cleaning | Mapping[str, Any]) -> Cleaning:
 
 
 def _pixels(reach: float, core: Flags) -> int:
-    """A reach in whole pixels: below 1 it is a part of the object's radius."""
+    """Convert a reach to whole pixels: below 1 it is a part of the object's radius."""
     return round(reach * float(np.sqrt(core.sum() / np.pi))) if 0.0 < reach < 1.0 else round(reach)
 
 
 def _window(mask: Flags, margin: int) -> tuple[slice, slice]:
-    """The rows and columns around what is set."""
+    """Return the rows and columns around the pixels that are set."""
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     return (
         slice(max(0, int(rows[0]) - margin), int(rows[-1]) + margin + 1),
@@ -205,7 +232,7 @@ def _window(mask: Flags, margin: int) -> tuple[slice, slice]:
 
 
 def _hull(mask: Flags) -> Flags:
-    """The convex hull of the pixels that are set."""
+    """Return the convex hull of the pixels that are set."""
     places = np.argwhere(mask)
     if len(places) < 4 or np.ptp(places, axis=0).min() == 0:
         return mask
@@ -216,7 +243,7 @@ def _hull(mask: Flags) -> Flags:
 
 
 def _nearest(image: Plane, where: Flags) -> Plane:
-    """The image with every pixel replaced by the nearest one in ``where``."""
+    """Replace every pixel of an image by the nearest pixel in ``where``."""
     if not where.any():
         return image
     places = scipy.ndimage.distance_transform_edt(~where, return_distances=False, return_indices=True)
@@ -225,19 +252,29 @@ def _nearest(image: Plane, where: Flags) -> Plane:
 
 Colours = NDArray[Any]
 
-#: Least colour that noise is judged at, darkest shade, and the least sine squared between object and background
-#: colours at which one can be told from a shade of the other.
+#: Darkest colour that noise is scaled at, darkest shade, and smallest sine squared between the colours of object and
+#: background at which a shade can be separated.
 DARK, SHADE, APART = 0.05, 0.3, 0.05
 
 
 def estimate_coverage(
     image: Colours, front: Colours, back: Colours, gamma: float = 1.0, shade: bool = False
 ) -> Colours:
-    """(n,): how much of each pixel is object, for colours (n, 3) of the image, of the object and behind it.
+    """Estimate the share of the object in pixels of mixed colour.
 
-    Light adds up before it is encoded: i^gamma = a f^gamma + (1 - a) s b^gamma, in the least squares of the encoded
-    numbers, whose noise is even. shade: s, a shadow of the object on its background, is found as well, from 0.3 to 1,
-    where the two colours are no shades of each other; else it is 1.
+    Light is linear before encoding: i^gamma = a f^gamma + (1 - a) s b^gamma, solved for a by least squares of the
+    encoded numbers, whose noise is uniform.
+
+    Args:
+        image: (n, 3), colours i of the pixels.
+        front: (n, 3), colours f of the object.
+        back: (n, 3), colours b behind the object.
+        gamma: Exponent from numbers to light.
+        shade: True to estimate a shadow s, from 0.3 to 1, where the two colours are not shades of each other; else s =
+            1.
+
+    Returns:
+        (n,), a; it may lie outside 0..1.
     """
     light = [np.clip(colours, 0.0, None) ** gamma for colours in (image, front, back)]
     i, f, b = (each * np.maximum(image, DARK) ** (1.0 - gamma) for each in light)
@@ -256,11 +293,11 @@ def estimate_coverage(
 
 
 def _share_along(i: Colours, f: Colours, b: Colours) -> Colours:
-    """(i - b).(f - b) / |f - b|^2."""
+    """Return (i - b).(f - b) / |f - b|^2."""
     span = f - b
     return np.asarray(dot(i - b, span) / np.maximum(dot(span, span), 1e-4), np.float32)
 
 
 def dot(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Over the channels; several times faster than a sum over an axis of three."""
+    """Return the dot product over the channels; several times faster than a sum over an axis of three."""
     return np.asarray(np.einsum("...c,...c->...", a, b))

@@ -1,4 +1,4 @@
-"""Registrations of diffloom-video. Import paths only: nothing heavy is imported before it is used."""
+"""Registrations of diffloom-video, by import path, so that nothing heavy is imported before it is used."""
 
 from diffloom.plugins import Kind, Register, hookimpl
 from diffloom_video.kinds import SEGMENTERS, VIDEO_READERS
@@ -15,16 +15,18 @@ def diffloom_define_kinds() -> list[Kind]:
 @hookimpl
 def diffloom_register_video_readers(register: Register) -> None:
     """Register the video readers."""
-    register("video", "diffloom_video.readers:VideoFile", summary="mp4, gif and whatever else FFmpeg decodes")
+    register("video", "diffloom_video.readers:VideoFile", summary="mp4, gif and all else that FFmpeg decodes")
     register("folder", "diffloom_video.readers:ImageFolder", summary="A folder of images")
 
 
 @hookimpl
 def diffloom_register_segmenters(register: Register) -> None:
     """Register the segmenters."""
-    register("plate", "diffloom_video.segmentation:BackgroundPlate", summary="What differs from a background plate")
-    register("colour", "diffloom_video.segmentation:ColourKey", summary="What has a colour")
-    register("motion", "diffloom_video.segmentation:Motion", summary="What differs from frames before and after")
+    register(
+        "plate", "diffloom_video.segmentation:BackgroundPlate", summary="Pixels that differ from a background plate"
+    )
+    register("colour", "diffloom_video.segmentation:ColourKey", summary="Pixels of a colour")
+    register("motion", "diffloom_video.segmentation:Motion", summary="Pixels that differ from frames before and after")
 
 
 @hookimpl
@@ -35,5 +37,5 @@ def diffloom_register_target_readers(register: Register) -> None:
 
 @hookimpl
 def diffloom_register_diagnostics(register: Register) -> None:
-    """Register what the doctor says of PyAV."""
+    """Register the doctor's finding on PyAV."""
     register("video-libraries", "diffloom_video.doctor:libraries", summary="PyAV")

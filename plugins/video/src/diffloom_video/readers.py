@@ -1,4 +1,4 @@
-"""Video readers: from what lies on disk to frames with their times. Others come through plugins, by name."""
+"""Video readers: frames with their times from files and folders. Plugins add more, by name."""
 
 from __future__ import annotations
 
@@ -22,21 +22,37 @@ Frame = NDArray[Any]
 
 
 class VideoReader(ABC):
-    """Reads the frames of a video. Implementations are frozen dataclasses, registered by name through the hook
-    ``diffloom_register_video_readers``; their fields can be set in an experiment's [target] table, as in
-    ``reader = {name = "raw", width = 640}``."""
+    """Reader of the frames of a video.
+
+    Implementations are frozen dataclasses, registered by name through the hook ``diffloom_register_video_readers``. An
+    experiment file sets their fields in [target], as in ``reader = {name = "raw", width = 640}``.
+    """
 
     @abstractmethod
     def frames(self, path: Path, rate: float | None) -> Iterator[tuple[float, Frame]]:
-        """Time [s], from 0 on and increasing, and the frame, (height, width, 3) rgb with row 0 on top: uint8, or
-        floating point in 0..1.
+        """Yield the frames with their times.
 
-        path: an existing file or folder. rate: frames per second, where the user gives them: they stand in for time
-        stamps. What cannot be read is an InputError that says what to do.
+        Args:
+            path: An existing file or folder.
+            rate: Frames per second that replace time stamps, or None.
+
+        Returns:
+            Increasing times [s] from 0 on, and frames (height, width, 3), rgb with row 0 on top: uint8, or floating
+            point in 0..1.
+
+        Raises:
+            InputError: The video cannot be read; the message says what to do.
         """
 
     def chroma(self, path: Path) -> int:
-        """Side of the squares of pixels that share one colour [px]; 1 where each has its own."""
+        """Return the side of the squares of pixels that share one colour.
+
+        Args:
+            path: An existing file or folder.
+
+        Returns:
+            The side [px]; 1 if each pixel has its own colour.
+        """
         return 1
 
 
@@ -48,8 +64,7 @@ class ImageFolder(VideoReader):
         return read_folder(path, rate)
 
 
-#: What FFmpeg may open: files, in formats that hold their frames themselves. Playlists and lists of frames, which name
-#: other files or addresses, are none.
+#: Files that FFmpeg may open: formats that contain their frames, and no playlists, which name other files or addresses.
 _CLOSED = {
     "protocol_whitelist": "file",
     "format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,apng,asf,flv,ogg,mpeg,mpegts,mpegvideo,h264,"
@@ -59,8 +74,10 @@ _CLOSED = {
 
 @dataclass(frozen=True)
 class VideoFile(VideoReader):
-    """A file that FFmpeg decodes: mp4, gif and the like, with the file's own time stamps unless ``rate`` is given, and
-    upright where the file says how the camera was held."""
+    """A file that FFmpeg decodes, such as mp4 or gif.
+
+    Times are the file's own time stamps unless ``rate`` is given. Frames are turned upright if the file has an angle.
+    """
 
     def frames(self, path: Path, rate: float | None) -> Iterator[tuple[float, Frame]]:
         first: float | None = None
@@ -80,11 +97,11 @@ class VideoFile(VideoReader):
 
 
 def _decoded(path: Path, rate: float | None) -> Iterator[tuple[float, Any]]:
-    """Time stamps [s] as they come, and frames as the codec keeps them."""
+    """Yield time stamps [s] in file order, and frames as the codec stores them."""
     import av
 
     try:
-        # Named as a file, so that no name is taken for an address; and no format that points at other files.
+        # "file:" prevents that a name is taken for an address.
         with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
             if not container.streams.video:
                 raise InputError(f"video {path.name!r}: the file has no video in it; expected mp4, gif or similar")
@@ -99,13 +116,13 @@ def _decoded(path: Path, rate: float | None) -> Iterator[tuple[float, Any]]:
     except Exception as error:  # a damaged file may lack anything, a decoder included
         told = getattr(error, "strerror", None) or error
         raise InputError(
-            f"video {path.name!r}: cannot be read as a video ({told}); it may be damaged or cut off. Try "
-            "playing it, convert it to mp4, or name the reader that its format needs"
+            f"video {path.name!r}: it cannot be read as a video ({told}); it may be damaged or cut off. Try to "
+            "play it, convert it to mp4, or name the reader for its format (target.reader)"
         ) from error
 
 
 def _time(frame: Any, number: int, stream: Any) -> float:
-    """The frame's time stamp [s]; a stream without stamps falls back on its frame rate."""
+    """Return a frame's time stamp [s]; a stream without stamps falls back on its frame rate."""
     if frame.pts is not None and frame.time_base is not None:
         return float(frame.pts * frame.time_base)
     if not stream.average_rate:
@@ -114,7 +131,7 @@ def _time(frame: Any, number: int, stream: Any) -> float:
 
 
 def choose_reader(path: Path, reader: VideoReader | str | None) -> VideoReader:
-    """The reader given, or of this name, or the one for a file or folder of the usual kind."""
+    """Return the given reader, the one of this name, or the default one for a file or a folder."""
     if isinstance(reader, VideoReader):
         return reader
     if reader is None:
@@ -127,16 +144,22 @@ def choose_reader(path: Path, reader: VideoReader | str | None) -> VideoReader:
 
 Item = TypeVar("Item")
 
-#: How many frames a stamp may stand from its own: the most that a codec holds back to put frames in order.
+#: Largest number of frames that a codec holds back to reorder them.
 REACH = 16
 
 
 def sort_frames(frames: Iterable[tuple[float, Item]], name: str) -> Iterator[tuple[float, Item]]:
-    """Frames with increasing times [s].
+    """Yield frames with increasing times [s].
 
-    Frames are believed to come in the order in which they were taken, as decoders give them. Some containers hand out
-    their stamps in another order: the n-th frame then gets the n-th stamp in time, and a warning says so. Stamps that
-    repeat, or go back further, are an InputError.
+    Decoders yield frames in order, but some containers give their time stamps in another order. The n-th frame then
+    gets the n-th stamp in time, with a warning.
+
+    Args:
+        frames: Time stamps [s] and frames.
+        name: Name of the video in errors.
+
+    Raises:
+        InputError: Time stamps repeat, or go back farther than REACH frames.
     """
     waiting: deque[tuple[float, Item]] = deque()
     stamps: list[float] = []
@@ -149,14 +172,14 @@ def sort_frames(frames: Iterable[tuple[float, Item]], name: str) -> Iterator[tup
             (own, oldest), stamp = waiting.popleft(), heapq.heappop(stamps)
             if last is not None and stamp <= last:
                 raise InputError(
-                    f"video {name!r}: its time stamps tell no time: around frame {number - len(waiting) - 1}, "
-                    f"{stamp:g} s follows {last:g} s; say how many frames it has per second, such as rate = 30"
+                    f"video {name!r}: its time stamps do not increase: around frame {number - len(waiting) - 1}, "
+                    f"{stamp:g} s follows {last:g} s; give the frames per second, such as rate = 30"
                 )
             if own != stamp and not told:
                 told = True
                 warnings.warn(
-                    f"video {name!r}: its time stamps come out of order; they were put in order, since frames come in "
-                    "the order in which they were taken. Give rate (frames per second) to count frames instead",
+                    f"video {name!r}: its time stamps are out of order and were sorted, because decoders yield frames "
+                    "in order. Give rate (frames per second) to count frames instead",
                     stacklevel=2,
                 )
             last = stamp
@@ -164,6 +187,6 @@ def sort_frames(frames: Iterable[tuple[float, Item]], name: str) -> Iterator[tup
 
 
 def _with_end(frames: Iterable[tuple[float, Item]]) -> Iterator[tuple[float, Item | None]]:
-    """The frames and a last entry without one."""
+    """Yield the frames, and a last entry without one."""
     yield from frames
     yield 0.0, None

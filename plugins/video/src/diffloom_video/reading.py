@@ -1,4 +1,4 @@
-"""From a file to a target: frames, their times, and masks."""
+"""Targets from video files: frames, their times, and masks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,19 @@ if TYPE_CHECKING:
 
 
 def read_masks(target: Target, path: str | Path, *, dtype: torch.dtype = torch.float32) -> Target:
-    """``target`` with masks, from a video or a folder of grey images, one per frame of the target; white is object."""
+    """Add masks from a file to a target.
+
+    Args:
+        target: The target.
+        path: Video or folder of grey images, one for each frame of the target; white is object.
+        dtype: Type of the masks.
+
+    Returns:
+        The target with masks.
+
+    Raises:
+        InputError: The file is missing, or the number of masks differs from that of frames.
+    """
     place = Path(path)
     if not place.exists():
         raise InputError(f"masks {str(path)!r}: no such file or folder")
@@ -46,16 +58,35 @@ def read_video(
     reader: VideoReader | str | None = None, crop: tuple[int, int, int, int] | None = None, rotate: int = 0,
     gamma: float = 1.0,
 ) -> Target:  # fmt: skip
-    """A video as a target.
+    """Read a video as a target.
 
-    path: a video or gif, or a folder of images (which needs ``rate``, frames per second). size: (height, width) to
-    scale to, or one number: at most so many pixels on the longer side. begin: time [s] in the video that becomes time
-    0; duration: how much of it [s]. every: keep each n-th frame. Times are the file's own time stamps, so a video of
-    uneven frame rate stays true; rate counts frames instead. Stamps out of order are put in order with a warning,
-    those that tell no time are refused. reader: a ``VideoReader`` or the name of a registered one; None takes "folder"
-    for folders and "video" for files. rotate: degrees counter-clockwise, a multiple of 90; crop: (top, left, height,
-    width) [px] of the turned video, before it is scaled. gamma: power of a video's numbers that light is proportional
-    to, about 2.2: with it, frames are shrunk by averaging light, as a coarser sensor would.
+    Times are the file's own time stamps, so a video of uneven frame rate keeps its timing. Stamps out of order are
+    sorted with a warning.
+
+    Example:
+        video = read_video("clip.mp4", size=64, begin=0.5, duration=1.0)
+        found = fit(scene, video, {"mass": 2.0})
+
+    Args:
+        path: A video or gif, or a folder of images, which needs ``rate``.
+        size: (height, width) to scale to [px], or one number: the longer side at most. None keeps the size.
+        begin: Time in the video that becomes time 0 [s].
+        duration: Length of the part that is read [s]; None reads all.
+        every: Keep each n-th frame.
+        rate: Frames per second, which replace the time stamps.
+        dtype: Type of the frames.
+        reader: A ``VideoReader`` or the name of a registered one; None takes "folder" for folders and "video" for
+            files.
+        crop: (top, left, height, width) [px] of the turned video, before it is scaled.
+        rotate: Angle [degrees], counter-clockwise, a multiple of 90.
+        gamma: Exponent from numbers to light, about 2.2. Unless it is 1, shrinking averages light, as a coarser sensor
+            would.
+
+    Returns:
+        The target, without masks.
+
+    Raises:
+        InputError: The video is missing, damaged, too large or empty in this part.
     """
     place = given_place("read_video", path)
     if not place.exists():
@@ -87,13 +118,15 @@ def read_video(
             times.append(max(time - begin, 0.0))
         seen += 1
     if not frames:
-        raise InputError(f"video {place.name!r}: no frames between {begin:g} s and {end:g} s")
+        raise InputError(
+            f"video {place.name!r}: it has no frames between {begin:g} s and {end:g} s; change begin or duration"
+        )
     return Target(torch.tensor(times, dtype=torch.float64), torch.stack(frames), step=step, source=str(path),
                   goes_on=goes_on, chroma=max(1, round(chosen.chroma(place) * shrunk)))  # fmt: skip
 
 
 def _wanted(frame: Frame, size: tuple[int, int] | int | None) -> tuple[int, int] | None:
-    """The size to scale to; a limit on the longer side keeps the shape and enlarges nothing."""
+    """Return the size to scale to; a limit on the longer side keeps the shape and enlarges nothing."""
     if not isinstance(size, int):
         return size
     height, width = frame.shape[:2]
@@ -102,7 +135,7 @@ def _wanted(frame: Frame, size: tuple[int, int] | int | None) -> tuple[int, int]
 
 
 def _checked(frame: Frame, name: str) -> Frame:
-    """A reader's frame, which must be rgb."""
+    """Return a reader's frame, or raise unless it is rgb."""
     if frame.ndim != 3 or frame.shape[2] != 3:
         raise InputError(
             f"video {name!r}: its reader gives frames of shape {frame.shape}; expected (height, width, 3) rgb"
@@ -111,7 +144,7 @@ def _checked(frame: Frame, name: str) -> Frame:
 
 
 def read_for_scene(path: str | Path, scene: Scene) -> Target:
-    """Read a video at the size, precision and duration of a scene; warns where the video is longer."""
+    """Read a video at the size, precision and duration of a scene; warn if the video is longer."""
     span = scene.steps * scene.dt - scene.viewpoint.time_offset
     video = read_video(path, size=scene.size, duration=span, dtype=scene.dtype)
     if video.goes_on:
@@ -120,7 +153,12 @@ def read_for_scene(path: str | Path, scene: Scene) -> Target:
 
 
 def warn_of_cut(video: str, span: float) -> None:
-    """Say that a video is longer than its simulation."""
+    """Warn that a video is longer than its simulation.
+
+    Args:
+        video: Path of the video.
+        span: Length of the simulation [s].
+    """
     warnings.warn(
         f"{Path(video).name} goes on after {span:g} s, where the simulation ends: what follows is left out. Set "
         "time.duration to simulate all of it, or target.duration to say that this is meant",

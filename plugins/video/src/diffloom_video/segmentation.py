@@ -17,37 +17,48 @@ from diffloom_video.kinds import get_segmenter
 from diffloom_video.mattes import Cleaning, Plane, dot, make_cleaning
 
 Video = NDArray[np.float32]
-"""(frames, height, width, 3) in 0..1; mattes are the same without channels."""
+"""(frames, height, width, 3) in 0..1; mattes have no channels."""
 
 
 class Segmenter(ABC):
-    """Says where the object is. Implementations are frozen dataclasses, registered by name through the hook
-    ``diffloom_register_segmenters``; a file chooses one with ``target.segment`` and sets its fields beside the name."""
+    """Finder of the object in a video.
+
+    Implementations are frozen dataclasses, registered by name through the hook ``diffloom_register_segmenters``. An
+    experiment file chooses one with ``target.segment`` and sets its fields beside the name.
+    """
 
     @abstractmethod
     def mattes(self, video: Video) -> NDArray[np.float32]:
-        """(frames, height, width) in 0..1: how much of each pixel of ``video`` (frames, height, width, 3) is object.
+        """Estimate the coverage of each pixel by the object.
 
-        All zero where a frame does not show it. Edges that are blurred keep their part; what is no object but moves,
-        such as a hand, is left out where the segmenter can tell.
+        Args:
+            video: (frames, height, width, 3) in 0..1.
+
+        Returns:
+            (frames, height, width) in 0..1; zero in frames that do not show the object. Blurred edges have values
+            between; other moving things, such as a hand, are left out if possible.
         """
 
 
-#: Part of an image whose strongest differences tell the object's contrast: smaller than what can be fitted.
+#: Part of an image whose strongest differences measure the contrast of the object; smaller than any object.
 PATCH = 1e-3
-#: How many times stronger than the rest of such a part its strongest few pixels are where the object is smaller.
+#: Ratio of the strongest few pixels to such a part from which on the object is smaller than the part.
 FALLS = 2.0
-#: Of the object's contrast: what counts as object. Median deviations of the noise that it must exceed as well.
+#: Threshold as a share of the object's contrast, and in median deviations of the noise.
 SHARE, NOISE = 0.35, 8.0
-#: How much of a shadow's darkening counts as a difference.
+#: Weight of a shadow's darkening in a difference.
 SHADOW = 0.3
 
 
 def background_plate(video: Video, plate: str | Plane = "median", first: int = 5) -> Plane:
-    """(height, width, 3): what is behind the object.
+    """Return the background (height, width, 3) of a video.
 
-    plate: "median" over all frames, which shows what is there at least half of the time; "first": the median of the
-    first frames, where the object is not yet there; or an image, (height, width, 3) in 0..1 or a file.
+    Args:
+        video: (frames, height, width, 3).
+        plate: "median" over all frames, which shows the background if the object covers each pixel less than half of
+            the time; "first", the median of the first frames, before the object appears; or an image, (height, width,
+            3) in 0..1 or a file.
+        first: Number of first frames.
     """
     if not isinstance(plate, str):
         image = np.asarray(plate, np.float32)
@@ -55,27 +66,26 @@ def background_plate(video: Video, plate: str | Plane = "median", first: int = 5
             raise InputError(f"segmenter 'plate': got a plate of shape {image.shape}; expected {video.shape[1:]}")
         return image
     if plate == "median":
-        # Some 120 frames tell a median as well as a thousand.
+        # About 120 frames are enough for a median.
         return np.asarray(np.median(video[:: max(1, len(video) // 120)], axis=0), np.float32)
     if plate == "first":
         return np.asarray(np.median(video[:first], axis=0), np.float32)
-    from diffloom_video.images import check_shape, read_image
+    from diffloom_video.images import read_image, scale_frame
 
     if not Path(plate).is_file():
         raise InputError(f"segmenter 'plate': got plate={plate!r}; expected median, first, or an image file")
-    stored = read_image(Path(plate))
     height, width = video.shape[1:3]
-    check_shape(stored.shape[0], stored.shape[1], (height, width))
-    if stored.shape[:2] != (height, width):
-        from PIL import Image
-
-        stored = np.asarray(Image.fromarray(stored).resize((width, height), Image.Resampling.BILINEAR))
-    return stored.astype(np.float32) / np.float32(255.0)
+    return np.asarray(scale_frame(read_image(Path(plate)), (height, width), torch.float32))
 
 
 def measure_differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
-    """(height, width): how far colours are from the plate's. shadows: a pixel that is only darker than the plate, in
-    the same colour, counts little."""
+    """Return the distance (height, width) of the colours from those of the plate.
+
+    Args:
+        image: (height, width, 3).
+        plate: (height, width, 3).
+        shadows: True to give little weight to pixels that are only darker than the plate.
+    """
     if not shadows:
         return np.asarray(np.sqrt(dot(image - plate, image - plate)))
     scale = dot(image, plate) / np.maximum(dot(plate, plate), 1e-4)
@@ -85,8 +95,12 @@ def measure_differences(image: Plane, plate: Plane, shadows: bool) -> Plane:
 
 
 def find_rough_masks(apart: Plane, threshold: float | None) -> NDArray[np.bool_]:
-    """(frames, height, width): where differences ``apart`` are those of an object. threshold: the least difference;
-    None takes a share of the object's contrast, which its strongest pixels show, and more than noise."""
+    """Return the pixels whose difference is that of an object.
+
+    Args:
+        apart: (frames, height, width), differences from the background.
+        threshold: Smallest difference; None takes a share of the object's contrast, at least the noise.
+    """
     least = _threshold(apart) if threshold is None else threshold
     return np.asarray(apart > least)
 
@@ -96,24 +110,26 @@ def _threshold(apart: Plane) -> float:
     sample = apart[:: max(1, len(apart) // 20)]
     centre = float(np.median(sample))
     noise = 1.4826 * float(np.median(np.abs(sample - centre)))
-    # Where contrast falls off within the patch, the object is smaller, and all else there is thread or noise.
+    # If the contrast falls off within the patch, the object is smaller, and the rest is thread or noise.
     return max(SHARE * (peak if peak > FALLS * strongest else strongest), centre + NOISE * noise)
 
 
 def _strongest(apart: Plane, count: int) -> float:
-    """The difference that ``count`` pixels exceed in frames that show the object: in the upper half of them, since it
-    may be away for long."""
+    """Return the difference that ``count`` pixels exceed: the upper quartile over frames, as the object may be away."""
     found = np.partition(apart.reshape(len(apart), -1), -count, axis=1)[:, -count]
     return float(np.quantile(found, 0.75))
 
 
 @dataclass(frozen=True)
 class BackgroundPlate(Segmenter):
-    """What differs from a background plate, for a camera that stands still.
+    """Segmenter by the difference from a background plate, for a camera that stands still.
 
-    plate: "median" of the video, "first" frames, or an image (an array, or a file); first: how many of them. threshold:
-    least difference in colour (0..1) of the object, None to take it from the video. shadows: leave out what is only
-    darker than the plate. cleaning: how the mask is made clean.
+    Args:
+        plate: "median" of the video, "first" frames, or an image (an array, or a file).
+        first: Number of frames for "first".
+        threshold: Smallest difference in colour (0..1) of the object; None takes it from the video.
+        shadows: True to leave out pixels that are only darker than the plate.
+        cleaning: Settings for cleaning the masks.
     """
 
     plate: str | Plane = "median"
@@ -132,13 +148,14 @@ class BackgroundPlate(Segmenter):
         return self.cleaning.mattes(video, rough, behind)
 
 
-#: How much brightness counts beside hue: light and shade move along it.
+#: Weight of brightness relative to hue, low because light and shade change it.
 BRIGHTNESS = 0.3
 
 
 def key_distance(image: Plane, colour: tuple[float, ...]) -> Plane:
-    """(height, width): distance in rgb from ``colour`` scaled to each pixel's brightness, and a part of the difference
-    in brightness."""
+    """Return the distance (height, width) in rgb from ``colour`` at each pixel's brightness, plus part of the
+    difference in brightness.
+    """
     key = np.asarray(colour, np.float32)
     along = image @ (key / np.linalg.norm(key))
     hue = image - along[..., None] * (key / np.linalg.norm(key))
@@ -148,8 +165,13 @@ def key_distance(image: Plane, colour: tuple[float, ...]) -> Plane:
 
 @dataclass(frozen=True)
 class ColourKey(Segmenter):
-    """What has a colour, for a camera that may move. colour: rgb in 0..1 of the object. tolerance: how far from it, a
-    distance in rgb in which brightness counts little."""
+    """Segmenter by colour, for a camera that may move.
+
+    Args:
+        colour: rgb of the object, 0..1.
+        tolerance: Largest distance from it in rgb, in which brightness counts little.
+        cleaning: Settings for cleaning the masks.
+    """
 
     colour: tuple[float, float, float] = (0.0, 1.0, 0.0)
     tolerance: float = 0.15
@@ -167,9 +189,16 @@ class ColourKey(Segmenter):
 
 @dataclass(frozen=True)
 class Motion(Segmenter):
-    """What differs from a frame ``gap`` frames earlier and from one as much later, for a background whose light
-    changes. The object must move by more than its size in that time, at least at its edges; an object that rests is
-    not found. threshold, shadows: as of BackgroundPlate."""
+    """Segmenter by the difference from earlier and later frames, for a background whose light changes.
+
+    The object must move by more than its size in ``gap`` frames, at least at its edges; an object at rest is not found.
+
+    Args:
+        gap: Number of frames to the earlier and to the later one.
+        threshold: Smallest difference in colour (0..1) of the object; None takes it from the video.
+        shadows: True to leave out pixels that are only darker.
+        cleaning: Settings for cleaning the masks.
+    """
 
     gap: int = 6
     threshold: float | None = None
@@ -196,7 +225,7 @@ class Motion(Segmenter):
 
 
 def _others(number: int, gap: int, count: int) -> tuple[int, int]:
-    """The frames to compare with: earlier and later, or two on the same side at the ends."""
+    """Return the two frames to compare with: earlier and later, or two on one side at the ends."""
     if number < gap:
         return number + gap, min(number + 2 * gap, count - 1)
     if number + gap >= count:
@@ -205,11 +234,22 @@ def _others(number: int, gap: int, count: int) -> tuple[int, int]:
 
 
 def segment(target: Target, segmenter: Segmenter | str, ruler: Ruler = "area") -> Target:
-    """``target`` with masks, tracks of them, and how far each frame can be believed.
+    """Add masks, tracks and the confidence of each frame to a target.
 
-    segmenter: such as ``BackgroundPlate()``, or the name of a registered one. ruler: what the tracks' radii are
-    measured by, the "area" or the width "across" the motion (``measure_across_motion``). InputError where no
-    frame shows an object.
+    Example:
+        found = segment(read_video("clip.mp4"), BackgroundPlate())
+        found.tracks.shape  # column, row, radius [px] and weight of each frame
+
+    Args:
+        target: Target with frames.
+        segmenter: Such as ``BackgroundPlate()``, or the name of a registered one.
+        ruler: Measure of the tracks' radii: the "area", or the width "across" the motion.
+
+    Returns:
+        The target with masks, tracks and confidence.
+
+    Raises:
+        InputError: The target has no frames, or no frame shows an object.
     """
     chosen = instance("segmenter", segmenter, Segmenter, get_segmenter)  # type: ignore[type-abstract]
     if target.frames is None:

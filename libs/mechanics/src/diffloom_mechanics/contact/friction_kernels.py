@@ -216,6 +216,7 @@ def anisotropic_contact(normal, friction):
 
     @device
     def force(clock, c, v, n, kn, kt):
+        """Return f_n n - (y - n (n.y)) with the stretched sliding velocity."""
         vn = dot3(n, v)
         fn = normal_force(clock, c, vn, kn)
         r = (kt[2], kt[3], kt[4])
@@ -257,11 +258,13 @@ def anisotropic_contact(normal, friction):
 
 @device
 def without_turning(torque, f, w, n, kt, k_t, i):
+    """Return the torque unchanged."""
     return torque
 
 
 @device
 def without_turning_adjoint(a, a_torque, f, w, n, kt, k_t, i, a_w, a_n, adj_k_t):
+    """Return the cotangents unchanged."""
     return a, a_w, a_n
 
 
@@ -278,6 +281,7 @@ def turning_friction(friction, add_friction):
 
     @device
     def turning(torque, f, w, n, kt, k_t, i):
+        """Return the torque with torsional and rolling friction."""
         fn = dot3(n, f)
         l_n, l_t = k_t[i, first], k_t[i, first + 1]
         wn = dot3(n, w)

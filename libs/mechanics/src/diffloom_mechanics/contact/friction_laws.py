@@ -31,6 +31,14 @@ def _radii(turning: bool) -> tuple[ParamSpec, ...]:
     )
 
 
+def _load_functions(name: str, width: int, slope: str | None = None, **options: bool) -> FrictionFunctions:
+    """Import the device functions of a law, named after it in friction_kernels; ``slope`` names another law's."""
+    from diffloom_mechanics.contact import friction_kernels as kernels
+
+    parts = (f"{slope or name}_slope", f"{name}_adjoint", f"{name}_pair", f"{name}_pair_adjoint")
+    return FrictionFunctions(width, *(getattr(kernels, part) for part in parts), **options)
+
+
 @final
 @dataclass(frozen=True)
 class Coulomb(FrictionLaw):
@@ -47,12 +55,7 @@ class Coulomb(FrictionLaw):
         return (_stiffness(), make_friction_spec(), *_radii(self.turning))
 
     def functions(self) -> FrictionFunctions:
-        from diffloom_mechanics.contact import friction_kernels as kernels
-
-        return FrictionFunctions(
-            2, kernels.coulomb_slope, kernels.coulomb_adjoint, kernels.coulomb_pair, kernels.coulomb_pair_adjoint,
-            turning=self.turning, lanes=True,
-        )  # fmt: skip
+        return _load_functions("coulomb", 2, turning=self.turning, lanes=True)
 
 
 @final
@@ -81,12 +84,7 @@ class SmoothCoulomb(FrictionLaw):
         )
 
     def functions(self) -> FrictionFunctions:
-        from diffloom_mechanics.contact import friction_kernels as kernels
-
-        return FrictionFunctions(
-            3, kernels.smooth_slope, kernels.smooth_adjoint, kernels.smooth_pair, kernels.smooth_pair_adjoint,
-            turning=self.turning,
-        )  # fmt: skip
+        return _load_functions("smooth", 3, turning=self.turning)
 
 
 @final
@@ -113,12 +111,7 @@ class Stribeck(FrictionLaw):
         )  # fmt: skip
 
     def functions(self) -> FrictionFunctions:
-        from diffloom_mechanics.contact import friction_kernels as kernels
-
-        return FrictionFunctions(
-            4, kernels.stribeck_slope, kernels.stribeck_adjoint, kernels.stribeck_pair, kernels.stribeck_pair_adjoint,
-            turning=self.turning, lanes=True,
-        )  # fmt: skip
+        return _load_functions("stribeck", 4, turning=self.turning, lanes=True)
 
 
 @final
@@ -143,12 +136,7 @@ class Anisotropic(FrictionLaw):
         return (_stiffness(), make_friction_spec(), *along, *_radii(self.turning))
 
     def functions(self) -> FrictionFunctions:
-        from diffloom_mechanics.contact import friction_kernels as kernels
-
-        return FrictionFunctions(
-            5, kernels.coulomb_slope, kernels.anisotropic_adjoint, kernels.anisotropic_pair,
-            kernels.anisotropic_pair_adjoint, anisotropic=True, turning=self.turning, lanes=True,
-        )  # fmt: skip
+        return _load_functions("anisotropic", 5, slope="coulomb", anisotropic=True, turning=self.turning, lanes=True)
 
 
 FRICTION_LAWS: dict[str, type[FrictionLaw]] = {

@@ -32,7 +32,8 @@ def make_contact_specs(contact: object = DEFAULT_LAW, **values: float) -> tuple[
     unknown = sorted(set(values) - set(law.names))
     if unknown:
         raise InputError(
-            f"contact_specs: got {', '.join(unknown)}; the law {type(law).__name__} has {', '.join(law.names)}"
+            f"make_contact_specs: got {', '.join(unknown)}; expected parameters of the law {type(law).__name__}: "
+            f"{', '.join(law.names)}"
         )
     own = (replace(spec, default=values.get(spec.name, spec.default)) for spec in law.specs)
     return (

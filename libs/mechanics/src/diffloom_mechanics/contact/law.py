@@ -203,7 +203,9 @@ def resolve_contact_law(given: object) -> ContactLaw:
     except TypeError as cause:
         raise InputError(f"contact: the law {given!r} does not take {options}: {cause}") from cause
     if not isinstance(law, ContactLaw):
-        raise InputError(f"contact: {given!r} made {law!r}; expected a ContactLaw")
+        raise InputError(
+            f"contact: {given!r} is registered with a function that returned {law!r}; expected a ContactLaw"
+        )
     return law
 
 

@@ -31,6 +31,16 @@ DEFAULT_REFERENCE_SPEED = 1.0
 """Speed of impact [m/s] at which a restitution is given."""
 
 
+def _load_functions(name: str, width: int, lanes: bool = False) -> NormalFunctions:
+    """Import the device functions of a law, named after it in normal_kernels."""
+    from diffloom_mechanics.contact import normal_kernels as kernels
+
+    force, adjoint, *pair = (
+        getattr(kernels, f"{name}_{part}") for part in ("force", "adjoint", "pair", "pair_adjoint")
+    )
+    return NormalFunctions(width, force, adjoint, pair[0], pair[1], lanes)
+
+
 @final
 @dataclass(frozen=True)
 class HuntCrossley(ContactLaw):
@@ -89,16 +99,11 @@ class HuntCrossley(ContactLaw):
         return {**params, "contact_dissipation": found}
 
     def normal(self) -> NormalFunctions:
-        from diffloom_mechanics.contact import normal_kernels as kernels
-
-        if self.toe is not None:
-            return NormalFunctions(
-                3, kernels.toe_force, kernels.toe_adjoint, kernels.toe_pair, kernels.toe_pair_adjoint, lanes=True
-            )
-        return NormalFunctions(
-            2, kernels.hunt_crossley_force, kernels.hunt_crossley_adjoint, kernels.hunt_crossley_pair,
-            kernels.hunt_crossley_pair_adjoint, lanes=True,
-        )  # fmt: skip
+        return (
+            _load_functions("hunt_crossley", 2, lanes=True)
+            if self.toe is None
+            else _load_functions("toe", 3, lanes=True)
+        )
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
         return dissipation(restitution, reference_speed)
@@ -137,12 +142,7 @@ class LinearContact(ContactLaw):
         )
 
     def normal(self) -> NormalFunctions:
-        from diffloom_mechanics.contact import normal_kernels as kernels
-
-        return NormalFunctions(
-            2, kernels.linear_force, kernels.linear_adjoint, kernels.linear_pair, kernels.linear_pair_adjoint,
-            lanes=True,
-        )  # fmt: skip
+        return _load_functions("linear", 2, lanes=True)
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
         # 2 zeta sqrt(k_e m), at any speed
@@ -198,12 +198,7 @@ class Hysteresis(ContactLaw):
         return {**params, "contact_hysteresis": (1.0 - restitution**2) / (1.0 + restitution**2)}
 
     def normal(self) -> NormalFunctions:
-        from diffloom_mechanics.contact import normal_kernels as kernels
-
-        return NormalFunctions(
-            4, kernels.hysteresis_force, kernels.hysteresis_adjoint, kernels.hysteresis_pair,
-            kernels.hysteresis_pair_adjoint,
-        )  # fmt: skip
+        return _load_functions("hysteresis", 4)
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
         # The share c, at any speed.

@@ -67,6 +67,7 @@ def node_distance(i, size, origin, cell, corners, normals, centre, radius, value
 
 
 def fill(size, origin, cell, corners, normals, centre, radius, values):
+    """Pipeline: the signed distance of every node."""
     launch(values.shape[0], node_distance, size, origin, cell, corners, normals, centre, radius, values)
 
 

@@ -59,6 +59,8 @@ class Obstacle(ForceTerm):
     friction: float | None = None
     contact: Any = DEFAULT_LAW
 
+    #: Name of the shape in obstacle_kernels.
+    kernel: ClassVar[str]
     #: Properties for the conformance suite, and values at which further parameters have a gradient.
     claims: ClassVar[tuple[str, ...]] = ("conservative", "dissipative")
     variants: ClassVar[tuple[Mapping[str, object], ...]] = (
@@ -70,7 +72,7 @@ class Obstacle(ForceTerm):
     def specs(self) -> tuple[ParamSpec, ...]:
         given = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
         contact = make_obstacle_specs(self.contact, **given)
-        return (ParamSpec("position", self.position, "m", "where it stands", (3,)), *self.own_specs, *contact)
+        return (ParamSpec("position", self.position, "m", "position of the obstacle", (3,)), *self.own_specs, *contact)
 
     @classmethod
     def refuses(cls, nodes: NodeSet) -> str | None:
@@ -87,9 +89,16 @@ class Obstacle(ForceTerm):
     def own_specs(self) -> tuple[ParamSpec, ...]:
         """Parameters of the shape."""
 
-    @abstractmethod
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
         """Return the device functions of the shape."""
+        return self.load_shape()
+
+    def load_shape(self, **constants: Any) -> ObstacleShape:
+        """Import the device functions named after ``kernel``, and add the constants of an ObstacleShape."""
+        from diffloom_mechanics.contact import obstacle_kernels as kernels
+
+        distance, adjoint = (getattr(kernels, f"{self.kernel}_distance{part}") for part in ("", "_adjoint"))
+        return ObstacleShape(distance, adjoint, **constants)
 
     @abstractmethod
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
@@ -98,7 +107,7 @@ class Obstacle(ForceTerm):
 
 def make_orientation_spec(value: Quaternion) -> ParamSpec:
     """Return the spec of an obstacle's orientation."""
-    return ParamSpec("orientation", value, "", "its axes: quaternion w x y z of any length", (4,))
+    return ParamSpec("orientation", value, "", "orientation of the obstacle: quaternion w x y z of any length", (4,))
 
 
 @dataclass(frozen=True)
@@ -150,6 +159,7 @@ class Sphere(Obstacle):
         radius: Radius [m].
     """
 
+    kernel: ClassVar[str] = "sphere"
     radius: float = 0.5
 
     @classmethod
@@ -161,12 +171,7 @@ class Sphere(Obstacle):
 
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
-        return (ParamSpec("radius", self.radius, "m", "of the ball", (), _POSITIVE),)
-
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
-        from diffloom_mechanics.contact.obstacle_kernels import sphere_distance, sphere_distance_adjoint
-
-        return ObstacleShape(sphere_distance, sphere_distance_adjoint)
+        return (ParamSpec("radius", self.radius, "m", "radius of the ball", (), _POSITIVE),)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return params["radius"].reshape(1)
@@ -182,6 +187,7 @@ class Box(Obstacle):
         orientation: Quaternion w x y z.
     """
 
+    kernel: ClassVar[str] = "box"
     size: Vector = (1.0, 1.0, 1.0)
     orientation: Quaternion = UPRIGHT
 
@@ -202,11 +208,6 @@ class Box(Obstacle):
         size = ParamSpec("size", self.size, "m", "edge lengths", (3,), _POSITIVE)
         return (size, make_orientation_spec(self.orientation))
 
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
-        from diffloom_mechanics.contact.obstacle_kernels import box_distance, box_distance_adjoint
-
-        return ObstacleShape(box_distance, box_distance_adjoint)
-
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return 0.5 * params["size"].expand(3)
 
@@ -222,6 +223,7 @@ class Capsule(Obstacle):
         orientation: Quaternion w x y z.
     """
 
+    kernel: ClassVar[str] = "capsule"
     radius: float = 0.25
     length: float = 0.5
     orientation: Quaternion = UPRIGHT
@@ -239,15 +241,10 @@ class Capsule(Obstacle):
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
         return (
-            ParamSpec("radius", self.radius, "m", "of the cylinder and its ends", (), _POSITIVE),
-            ParamSpec("length", self.length, "m", "of the straight part", (), _POSITIVE),
+            ParamSpec("radius", self.radius, "m", "radius of the cylinder and its ends", (), _POSITIVE),
+            ParamSpec("length", self.length, "m", "length of the straight part", (), _POSITIVE),
             make_orientation_spec(self.orientation),
         )
-
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
-        from diffloom_mechanics.contact.obstacle_kernels import capsule_distance, capsule_distance_adjoint
-
-        return ObstacleShape(capsule_distance, capsule_distance_adjoint)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return torch.stack([params["radius"].reshape(()), 0.5 * params["length"].reshape(())])
@@ -262,6 +259,7 @@ class Plane(Obstacle):
         normal: Direction away from the solid side, of any length but 0.
     """
 
+    kernel: ClassVar[str] = "plane"
     normal: Vector = (0.0, 1.0, 0.0)
 
     @classmethod
@@ -274,12 +272,7 @@ class Plane(Obstacle):
 
     @property
     def own_specs(self) -> tuple[ParamSpec, ...]:
-        return (ParamSpec("normal", self.normal, "", "away from the solid side, of any length", (3,)),)
-
-    def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
-        from diffloom_mechanics.contact.obstacle_kernels import plane_distance, plane_distance_adjoint
-
-        return ObstacleShape(plane_distance, plane_distance_adjoint)
+        return (ParamSpec("normal", self.normal, "", "direction away from the solid side, of any length", (3,)),)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return normalise_normal(params["normal"].expand(3))

@@ -48,6 +48,7 @@ class HeightField(Obstacle):
     scale: float = 1.0
     orientation: Quaternion = UPRIGHT
 
+    kernel: ClassVar[str] = "height"
     #: The distance is measured to the tangent below a point, so its force has no exact energy.
     claims: ClassVar[tuple[str, ...]] = ("dissipative",)
 
@@ -59,7 +60,7 @@ class HeightField(Obstacle):
         if found.ndim != 2 or min(found.shape) < 3 or not np.isfinite(found).all():
             raise InputError(f"heights: got shape {found.shape}; expected finite numbers, 3 or more rows and columns")
         if not min(self._cells) > 0.0:
-            raise InputError(f"spacing: got {self.spacing!r}; expected lengths above 0, one or two")
+            raise InputError(f"spacing: got {self.spacing!r}; expected one or two lengths above 0 [m]")
         object.__setattr__(self, "heights", tuple(tuple(row) for row in found.tolist()))
 
     @classmethod
@@ -79,6 +80,7 @@ class HeightField(Obstacle):
 
     @property
     def _cells(self) -> tuple[float, float]:
+        """Spacing along x and z [m]."""
         x, z = (self.spacing, self.spacing) if isinstance(self.spacing, (int, float)) else self.spacing
         return float(x), float(z)
 
@@ -88,12 +90,10 @@ class HeightField(Obstacle):
         return (scale, make_orientation_spec(self.orientation))
 
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
-        from diffloom_mechanics.contact.obstacle_kernels import height_distance, height_distance_adjoint
-
         heights = np.array(self.heights)
         table = np.concatenate([self._cells, heights.reshape(-1)])
         layout = np.array(heights.shape, dtype=np.int32)
-        return ObstacleShape(height_distance, height_distance_adjoint, layout, table, slope=np.inf)
+        return self.load_shape(layout=layout, table=table, slope=np.inf)
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:
         return params["scale"].reshape(1)
@@ -120,6 +120,7 @@ class MeshObstacle(Obstacle):
     scale: float = 1.0
     orientation: Quaternion = UPRIGHT
 
+    kernel: ClassVar[str] = "mesh"
     #: A spline of distances has no slope of exactly 1, so the force has no exact energy.
     claims: ClassVar[tuple[str, ...]] = ("dissipative",)
 
@@ -158,6 +159,7 @@ class MeshObstacle(Obstacle):
 
     @cached_property
     def _shapes(self) -> dict[float, ObstacleShape]:
+        """Cached shapes by margin."""
         return {}
 
     @property
@@ -166,8 +168,6 @@ class MeshObstacle(Obstacle):
         return (scale, make_orientation_spec(self.orientation))
 
     def shape(self, params: Mapping[str, Tensor], context: TermContext) -> ObstacleShape:
-        from diffloom_mechanics.contact.obstacle_kernels import mesh_distance, mesh_distance_adjoint
-
         points, touches = context.nodes.contact_points, context.nodes.touches
         radius = 0.0 if points is None else float(points.roundness.max())
         if isinstance(touches, TouchingLinks):
@@ -179,7 +179,7 @@ class MeshObstacle(Obstacle):
         if margin not in self._shapes:
             grid = distance_grid(*self.solid, self.cells, margin)
             table = np.concatenate([grid.origin, [grid.cell, margin], grid.values])
-            self._shapes[margin] = ObstacleShape(mesh_distance, mesh_distance_adjoint, grid.size, table, slope=STEEPEST)
+            self._shapes[margin] = self.load_shape(layout=grid.size, table=table, slope=STEEPEST)
         return self._shapes[margin]
 
     def sizes(self, params: Mapping[str, Tensor]) -> Tensor:

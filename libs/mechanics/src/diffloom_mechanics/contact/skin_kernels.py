@@ -52,6 +52,7 @@ def _frictionless_contact(normal_law):
 
     @device
     def force(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t):
+        """Return the force on vertex i, and the parts of it on the corners, zero when apart."""
         zero = constant(thickness, 0)
         p = ld3(x, i)
         a = ld3(y, j0)
@@ -138,6 +139,7 @@ def _frictional_contact(normal_law, friction_law):
 
     @device
     def force(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t):
+        """Return the force on vertex i, and the parts of it on the corners, zero when apart."""
         zero = constant(thickness, 0)
         none = (zero, zero, zero)
         meeting = find_contact(ld3(x, i), zero, thickness, ld3(y, j0), ld3(y, j1), ld3(y, j2))
@@ -150,6 +152,7 @@ def _frictional_contact(normal_law, friction_law):
 
     @device
     def adjoint(clock, x, u, i, y, v, j0, j1, j2, thickness, k_n, k_t, adj_f, adj_g):
+        """Transpose of force: cotangents of the vertex, of the corners and of the parameters."""
         zero = constant(thickness, 0)
         none = (zero, zero, zero)
         p = ld3(x, i)

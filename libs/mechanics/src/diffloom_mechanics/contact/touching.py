@@ -209,8 +209,8 @@ def read_rounding(table: Mapping[str, Any], kind: str, dims: Sequence[float]) ->
     if rounding == 0.0:
         return 0.0
     if kind != "box":
-        raise InputError(f"rounding: got {rounding!r} for a {table.get('shape', 'mesh')}; only the corners of a box "
-                         "are rounded so far: leave it out, or give a mesh that is round")  # fmt: skip
+        raise InputError(f"rounding: got {rounding!r} for a {table.get('shape', 'mesh')}; expected it for a box alone: "
+                         "leave it out, or give a mesh with round edges")  # fmt: skip
     if not isinstance(rounding, (int, float)) or not 0.0 < rounding < min(dims):
         raise InputError(f"rounding: got {rounding!r}; expected a radius from 0 to less than half the shortest edge, "
                          f"{min(dims):g} m")  # fmt: skip

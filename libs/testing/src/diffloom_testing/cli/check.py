@@ -1,4 +1,4 @@
-"""``diffloom plugins check NAME``: does what a plugin offers load and keep its promises?"""
+"""Command ``diffloom plugins check NAME``: run the conformance suite of everything that a plugin registers."""
 
 import json
 from collections.abc import Iterable
@@ -39,14 +39,16 @@ def check(name: str, families: tuple[str, ...], verbose: bool, as_json: bool) ->
 
 
 def _find(name: str) -> tuple[PluginReport | None, tuple[Entry, ...]]:
-    """The plugin of this name with all its offers, or just the offers of this name."""
+    """Return the plugin of this name with all its entries, or the entries of this name."""
     registry = installed_registry()
     for report in registry.plugins:
         if normalized(name) in (normalized(report.origin.plugin), normalized(report.origin.distribution)):
             return report, report.offers
     entries = tuple(entry for kind in registry.kinds for entry in registry.entries(kind) if entry.name == name)
     if not entries:
-        raise click.ClickException(f"nothing called {name!r} is installed. {_known(registry.plugins)}")
+        raise click.ClickException(
+            f"{name!r} is neither an installed plugin nor a name that one registers. {_known(registry.plugins)}"
+        )
     return None, entries
 
 
@@ -55,7 +57,7 @@ def _known(reports: Iterable[PluginReport]) -> str:
 
 
 def _checked(entry: Entry, families: tuple[str, ...]) -> "CheckReport":
-    """Whether an offer loads, and, if there is a suite for its kind, what came of that."""
+    """Return a report on one entry: whether it loads and, if its kind has a suite, the results of the suite."""
     from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult
 
     what = f"loading.from[{entry.path}]"
@@ -77,7 +79,7 @@ def _suite(entry: Entry, families: tuple[str, ...]) -> "Iterable[CheckResult]":
 
     kind = entry.kind.singular
     if kind not in suite_names():
-        return (CheckResult("suite.none", CheckOutcome.SKIPPED, f"there is no suite for a {kind}; it was loaded"),)
+        return (CheckResult("suite.none", CheckOutcome.SKIPPED, f"the kind {kind!r} has no suite; only loaded"),)
     try:
         subject = get_suite(kind)(entry.name)
     except TypeError as error:

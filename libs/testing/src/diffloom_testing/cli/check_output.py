@@ -1,4 +1,4 @@
-"""The tables that ``diffloom plugins check`` prints, and the same as JSON."""
+"""Tables and JSON that ``diffloom plugins check`` prints."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ _COLOURS = {
 
 
 def as_data(reports: Sequence[CheckReport]) -> dict[str, Any]:
-    """All results as plain data, with the counts."""
+    """Return all results as plain data, with the counts."""
     return {
         "counts": _counts(reports),
         "subjects": [
@@ -41,7 +41,7 @@ def as_data(reports: Sequence[CheckReport]) -> dict[str, Any]:
 
 
 def show(reports: Sequence[CheckReport], verbose: bool) -> None:
-    """Print a table for each subject, then failures, then what was skipped and why, then the counts."""
+    """Print a table for each subject, then failures, skipped families with reasons, and the counts."""
     for report in reports:
         click.secho(f"{report.kind} {report.name}", bold=True)
         _print_table(_each(report) if verbose else _by_family(report))
@@ -75,7 +75,7 @@ Row = tuple[str, str, CheckOutcome, str]
 
 
 def _by_family(report: CheckReport) -> list[Row]:
-    """One row a family: how its checks ended, the worst outcome's colour, and the first thing skipped."""
+    """Return one row per family: counts of the outcomes, the colour of the worst, and the first skip."""
     rows: list[Row] = []
     for family in dict.fromkeys(result.family for result in report.results):
         results = [result for result in report.results if result.family == family]

@@ -1,4 +1,4 @@
-"""``diffloom plugins new``: write a plugin to start from, installable and passing its tests."""
+"""Command ``diffloom plugins new``: write an installable plugin with tests that pass."""
 
 import keyword
 import re
@@ -18,7 +18,7 @@ _FILES = {
     "physics_torch": _TERM.replace("term of mechanics", "term of mechanics, in plain PyTorch"),
 }
 _CLASSES = {"physics": "Model", "render": "Renderer", "command": "Command"}
-#: Templates with one form: the singular of the kind that they register, and what is written.
+#: Templates with one form: the singular of the kind that they register, and the object of "write".
 _KINDS = {
     "render": ("renderer", "a renderer called NAME, in plain PyTorch"),
     "integrator": ("integrator", "an integrator called NAME, compiled from its kicks and drifts"),
@@ -67,18 +67,23 @@ for _kind in _KINDS:
 
 @dataclass(frozen=True)
 class Package:
-    """The names of a new package. kind: "physics", "render", "loss", ...; name: what it offers is called."""
+    """Names of a new package.
+
+    Args:
+        kind: "physics", "render", "loss", ...
+        name: Name that the package registers.
+    """
 
     kind: str
     name: str
 
     @property
     def distribution(self) -> str:
-        """What pip calls it."""
+        """Name of the distribution for pip."""
         return f"diffloom-{self.kind}-{self.name.replace('_', '-')}"
 
     def fill(self, text: str, listing: str) -> str:
-        """A template's text, or path, with the names filled in."""
+        """Return a template's text or path with the names filled in."""
         ending = _CLASSES.get(self.kind, self.kind.capitalize())
         words = {
             "__NAME__": self.name,
@@ -87,7 +92,7 @@ class Package:
             "__CLASS__": "".join(part.capitalize() for part in self.name.split("_")) + ending,
             "__FILES__": listing,
             "__KERNELS__": ', "diffloom-kernels>=0.3,<0.4"' if "kernels.py" in listing else "",
-            # Folders called "tests" are left out where this package is packed.
+            # A placeholder, because packing this distribution leaves out folders called "tests".
             "__TESTS__": "tests",
         }
         for word, value in words.items():
@@ -96,7 +101,7 @@ class Package:
 
 
 def _checked(name: str, word: str) -> str:
-    """``name`` if a plugin and a module may be called so and nobody has taken it."""
+    """Return ``name`` as a Python identifier; refuse a name that is invalid or registered already."""
     found = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found) or keyword.iskeyword(found):
         raise click.ClickException(
@@ -107,14 +112,14 @@ def _checked(name: str, word: str) -> str:
     if kind is not None and found in registry.names(kind):
         what = f"{'an' if kind.singular[0] in 'aeiou' else 'a'} {kind.singular}"
         owner = registry.entry(kind, found).origin
-        raise click.ClickException(f"there is {what} {found!r} already, of {owner}; choose another name")
+        raise click.ClickException(f"{what} {found!r} is registered already, by {owner}; choose another name")
     return found
 
 
 def _write(package: Package, templates: tuple[str, ...], listing: str, into: Path) -> None:
     folder = into / package.distribution
     if folder.exists():
-        raise click.ClickException(f"{folder} is there already; move it away or choose another name")
+        raise click.ClickException(f"the folder {folder} exists already; move it away or choose another name")
     root = files("diffloom_testing.cli") / "templates"
     for template in templates:
         for source, path in _files_of(root / template):

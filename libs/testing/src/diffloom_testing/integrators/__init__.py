@@ -1,4 +1,4 @@
-"""The checks of an integrator, one file per family."""
+"""Checks of an integrator, one file per family."""
 
 from diffloom.interfaces import Integrator
 from diffloom_testing.integrators import accuracy, interface, robustness

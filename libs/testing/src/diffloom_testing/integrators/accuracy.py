@@ -1,4 +1,4 @@
-"""Rollouts to check; convergence with the step; gradients against differences."""
+"""Checks of convergence with the step and of gradients, and rollouts for all checks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ STEPS = 10
 
 
 def advanced_systems(subject: IntegratorSubject) -> tuple[str, ...]:
-    """Names of the small systems that the integrator advances; of all, if it refuses all."""
+    """Return the names of the small systems that the integrator advances; of all systems if it refuses all."""
     able = tuple(s.name for s in SYSTEMS if subject.integrator.refuses(s.dynamics()) is None)
     return able or tuple(s.name for s in SYSTEMS)
 
 
 def require_system(subject: IntegratorSubject, name: str) -> System:
-    """The system of this name, if the integrator advances it."""
+    """Return the system of this name; raise Skip if the integrator refuses it."""
     system = next(s for s in SYSTEMS if s.name == name)
     reason = subject.integrator.refuses(system.dynamics())
     if reason is not None:
@@ -43,7 +43,7 @@ def roll(
     gradient: Gradient | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> Trajectory:
-    """Advance a system by ``steps`` steps, of which its period has twenty."""
+    """Advance a system by ``steps`` steps, twenty to its period."""
     return subject.integrator.rollout(
         dynamics if dynamics is not None else system.dynamics(dtype),
         state if state is not None else system.state(dtype),
@@ -55,12 +55,14 @@ def roll(
 
 
 def flat(path: Trajectory) -> Tensor:
-    """All saved numbers in a row."""
+    """Return all saved numbers in one row."""
     return torch.cat([path.q.reshape(-1), path.u.reshape(-1)])
 
 
 def reference(system: Mechanics, state: State, span: float, steps: int = 200) -> torch.Tensor:
-    """Places after ``span`` [s] by the classical Runge-Kutta method of fourth order, from forces alone."""
+    """Return the coordinates after ``span`` [s] by the classical Runge-Kutta method of fourth order, from forces
+    alone.
+    """
     arrays = dict(system.set(None).arrays)
     free = (arrays["inverse_mass"] > 0.0)[:, None].double()
 
@@ -81,7 +83,7 @@ def reference(system: Mechanics, state: State, span: float, steps: int = 200) ->
 
 @check("accuracy", advanced_systems)
 def converges(subject: IntegratorSubject, name: str) -> str:
-    """With half the step the error against a Runge-Kutta solution falls nearly to half or better (order 1 and up)."""
+    """Half the step nearly halves the error against a Runge-Kutta solution, or better (order 1 and up)."""
     system = require_system(subject, name)
     dynamics, span = system.dynamics(), 0.5 * system.period
     if not isinstance(dynamics, Mechanics):
@@ -127,7 +129,7 @@ def free_fall(subject: IntegratorSubject) -> str:
 
 @check("accuracy")
 def momentum(subject: IntegratorSubject) -> str:
-    """Momentum of a flying chain stays what it is."""
+    """The momentum of a flying chain is constant."""
     system = require_system(subject, FLYING.name)
     path = roll(subject, system, save=(0, STEPS))
     total = (FLYING.inputs["mass"][:, None] * path.u).sum(dim=1)
@@ -136,7 +138,7 @@ def momentum(subject: IntegratorSubject) -> str:
     return f"{off:.1e}"
 
 
-#: Implicit schemes carry the tolerance of their solution into the differences.
+#: Tolerance that leaves room for the solver tolerance of implicit schemes.
 TOLERANCE = 1e-5
 
 
@@ -153,7 +155,7 @@ def every_input(subject: IntegratorSubject, name: str) -> str:
 
 
 def differentiate_motion(subject: IntegratorSubject, system: System, gradient: Gradient) -> list[Tensor]:
-    """The motion under one policy, then its gradients."""
+    """Return the motion under one gradient policy, then its gradients."""
     leaves = {name: value.clone().requires_grad_() for name, value in system.inputs.items()}
     q = system.start.q.clone().requires_grad_()
     path = roll(
@@ -167,7 +169,9 @@ def differentiate_motion(subject: IntegratorSubject, system: System, gradient: G
 
 @check("gradients", advanced_systems)
 def policies(subject: IntegratorSubject, name: str) -> None:
-    """Checkpointed gradients are those of StoreAll, bit for bit, and NoGradient gives the same motion without any."""
+    """Checkpointed gradients equal those of StoreAll bit for bit, and NoGradient gives the same motion without
+    gradients.
+    """
     system = require_system(subject, name)
     stored = differentiate_motion(subject, system, StoreAll())
     for policy in (Checkpointed(), Checkpointed(segment=3), Checkpointed(memory=2000)):

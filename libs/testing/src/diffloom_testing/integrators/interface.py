@@ -1,4 +1,4 @@
-"""What an integrator accepts and saves, and that settings survive copying."""
+"""Checks of the systems and schedules that an integrator accepts, and of copies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from diffloom_testing.systems import CHAIN, SYSTEMS
 
 
 class UnknownDynamics(Dynamics):
-    """Dynamics that nobody knows."""
+    """Dynamics of a kind that no integrator advances."""
 
     @property
     def kind(self) -> str:
@@ -30,26 +30,26 @@ class UnknownDynamics(Dynamics):
 
 @check("interface")
 def settings(subject: IntegratorSubject) -> None:
-    """It is a frozen dataclass that derives from Integrator and needs no arguments."""
+    """The integrator is a frozen dataclass that derives from Integrator and needs no arguments."""
     require_frozen(subject.integrator, Integrator)
 
 
 @check("interface")
 def advances_something(subject: IntegratorSubject) -> str:
-    """It advances at least one of the small systems."""
+    """The integrator advances at least one of the small systems."""
     able = [s.name for s in SYSTEMS if subject.integrator.refuses(s.dynamics()) is None]
     require(bool(able), "it refuses every kind of dynamics there is")
     return ", ".join(able)
 
 
 def every_system(subject: IntegratorSubject) -> tuple[str, ...]:
-    """Names of all small systems."""
+    """Return the names of all small systems."""
     return tuple(system.name for system in SYSTEMS)
 
 
 @check("interface", every_system)
 def refuses_with_a_reason(subject: IntegratorSubject, name: str) -> None:
-    """``refuses`` returns None or a reason in words."""
+    """The method ``refuses`` returns None or a reason in words."""
     system = next(s for s in SYSTEMS if s.name == name)
     reason = subject.integrator.refuses(system.dynamics())
     right = reason is None or (isinstance(reason, str) and bool(reason.strip()))
@@ -58,7 +58,7 @@ def refuses_with_a_reason(subject: IntegratorSubject, name: str) -> None:
 
 @check("interface")
 def refuses_the_unknown(subject: IntegratorSubject) -> None:
-    """Dynamics of a kind it has never heard of are refused, and a rollout of them raises InputError."""
+    """Dynamics of an unknown kind are refused, and a rollout of them raises InputError."""
     strange = UnknownDynamics()
     require(bool(subject.integrator.refuses(strange)), "dynamics of an unknown kind are not refused")
     given: dict[str, Any] = {"dt": 0.1, "steps": 1, "save": (1,), "gradient": StoreAll()}
@@ -82,7 +82,7 @@ def saves_what_is_asked(subject: IntegratorSubject, name: str) -> None:
 
 @check("schedule", advanced_systems)
 def times(subject: IntegratorSubject, name: str) -> None:
-    """Times are those of the saved steps, counted from the state's own."""
+    """Times are those of the saved steps, counted from the time of the initial state."""
     system = require_system(subject, name)
     start = type(system.start)(system.start.q, system.start.u, 3.0)
     path = roll(subject, system, state=start, save=(0, 3, STEPS))
@@ -93,7 +93,7 @@ def times(subject: IntegratorSubject, name: str) -> None:
 
 @check("schedule", advanced_systems)
 def goes_on(subject: IntegratorSubject, name: str) -> str:
-    """Two runs one after the other are one long run: nothing is carried but the state."""
+    """Two runs in a row equal one long run: the state alone carries over."""
     system = require_system(subject, name)
     whole = roll(subject, system, save=(STEPS,))
     half = roll(subject, system, steps=STEPS // 2, save=(STEPS // 2,))

@@ -1,4 +1,4 @@
-"""The same bits every time, both precisions, and trouble that is named."""
+"""Checks that runs repeat bit for bit, of both precisions, and of errors in trouble."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from diffloom_testing.systems import CHAIN, OWN
 
 @check("determinism", advanced_systems)
 def repeats(subject: IntegratorSubject, name: str) -> None:
-    """Runs give the same motion and gradients, whatever the integrator ran in between."""
+    """Runs give the same motion and gradients, independent of runs in between."""
     system = require_system(subject, name)
     first = differentiate_motion(subject, system, StoreAll())
     roll(subject, system, state=State(1.1 * system.start.q, 0.5 * system.start.u))
@@ -28,7 +28,7 @@ def repeats(subject: IntegratorSubject, name: str) -> None:
 
 @check("determinism", advanced_systems)
 def leaves_inputs_alone(subject: IntegratorSubject, name: str) -> None:
-    """States that go in come out unchanged, and results of one run do not change by the next."""
+    """States that are passed in do not change, nor do results of one run during the next."""
     system = require_system(subject, name)
     state = State(system.start.q.clone(), system.start.u.clone())
     path = roll(subject, system, state=state)
@@ -41,7 +41,7 @@ def leaves_inputs_alone(subject: IntegratorSubject, name: str) -> None:
 
 @check("precision", advanced_systems)
 def single_and_double(subject: IntegratorSubject, name: str) -> str:
-    """A motion in float32 is that of float64 to five digits, and is float32."""
+    """A motion in float32 agrees with float64 to five digits, and has the dtype float32."""
     system = require_system(subject, name)
     single, double = roll(subject, system, dtype=torch.float32), roll(subject, system)
     require(single.q.dtype == torch.float32, f"a float32 system gives a motion of {single.q.dtype}")
@@ -71,7 +71,7 @@ def schedules(subject: IntegratorSubject, name: str) -> None:
 
 @check("trouble")
 def blow_up(subject: IntegratorSubject) -> str:
-    """A motion that is no longer finite raises SimulationError instead of coming back as NaN."""
+    """A motion that is no longer finite raises SimulationError instead of returning NaN."""
     system: Mechanics | CustomStep = Mechanics(CHAIN.dynamics().nodes, (TorchTerm("blow_up", _explode),))  # type: ignore[attr-defined]
     if subject.integrator.refuses(system) is not None:
         system = CustomStep(lambda k, dt, state: State(state.q / 0.0 * 0.0, state.u))

@@ -1,4 +1,4 @@
-"""The checks of a physical model, one file per family."""
+"""Checks of a physical model, one file per family."""
 
 from diffloom.interfaces import Model
 from diffloom_testing.models import gradients, impacts, integrators, interface, invariance, repeatability, surface

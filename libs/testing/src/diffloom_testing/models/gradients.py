@@ -1,4 +1,4 @@
-"""Gradients of parameters and controls against differences, and the dot-product test of the adjoint."""
+"""Checks of gradients by parameters and controls, and the dot-product test of the adjoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ TOLERANCE = 1e-5
 
 
 def full_value(subject: ModelSubject, name: str, given: object = None) -> Tensor:
-    """A value of the parameter's full shape, off its bounds, so that each entry's own gradient is seen."""
+    """Return a value of the parameter's full shape, away from its bounds, so that each entry has a gradient of its
+    own.
+    """
     spec = subject.spec(name)
     source = subject.settings.values.get(name, spec.default) if given is None else given
     if isinstance(source, Tensor):
@@ -37,7 +39,7 @@ def full_value(subject: ModelSubject, name: str, given: object = None) -> Tensor
 
 @check("gradients", parameters)
 def parameter(subject: ModelSubject, name: str) -> str:
-    """The gradient of the example's motion by one parameter, entry by entry, agrees with differences."""
+    """The gradient of the example's motion by each entry of a parameter agrees with differences."""
     if not subject.spec(name).differentiable:
         raise Skip(f"{name!r} is declared not to be differentiable")
     others = dict(subject.variant_with(name))
@@ -53,7 +55,7 @@ def parameter(subject: ModelSubject, name: str) -> str:
     found = require_matching_gradients(motion, {name: value}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
         require(name != subject.fit, f"the example does not depend on {name!r}, which example_settings.fit names")
-        raise Skip(f"the example's motion does not depend on {name!r}, nor does its gradient say so")
+        raise Skip(f"the example's motion does not depend on {name!r}: gradient and differences are zero")
     return describe_worst(found)
 
 
@@ -73,12 +75,12 @@ def start(subject: ModelSubject) -> str:
 
 
 def controlled_parameters(subject: ModelSubject) -> tuple[str, ...]:
-    """Parameters declared ``per_step``; "none" when there are none, so that this is said."""
+    """Return the parameters declared ``per_step``; "none" if there are none, so that the report mentions it."""
     return tuple(s.name for s in subject.model.specs if s.per_step) or ("none",)
 
 
 def rows(subject: ModelSubject, name: str) -> Tensor:
-    """The parameter once for every step, entries a little off the default."""
+    """Return the parameter for every step, with entries a little off the default."""
     if name == "none":
         raise Skip("no parameter is declared per_step")
     value = full_value(subject, name, subject.variant_with(name).get(name))
@@ -88,7 +90,7 @@ def rows(subject: ModelSubject, name: str) -> Tensor:
 
 @check("controls", controlled_parameters)
 def constant(subject: ModelSubject, name: str) -> str:
-    """A control that is the same in all steps moves the example as the constant parameter does."""
+    """A control that is constant over the steps moves the example as the constant parameter does."""
     each = rows(subject, name)
     others = dict(subject.variant_with(name))
     others.pop(name, None)
@@ -114,7 +116,7 @@ def gradient(subject: ModelSubject, name: str) -> str:
 
     found = require_matching_gradients(motion, {"control": each}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
-        raise Skip(f"the example's motion does not depend on the control {name!r}, nor does its gradient say so")
+        raise Skip(f"the example's motion does not depend on the control {name!r}: gradient and differences are zero")
     return describe_worst(found)
 
 
@@ -122,13 +124,13 @@ PARTS = ("one step", "whole motion")
 
 
 def parts(subject: ModelSubject) -> tuple[str, ...]:
-    """One step, where a wrong adjoint shows undiluted, and all of them."""
+    """Return one step, in which a wrong adjoint has its full effect, and all steps."""
     return PARTS
 
 
 @check("dot_product", parts)
 def state(subject: ModelSubject, part: str) -> str:
-    """For random a and b, <J a, b> by differences is <a, J^T b> by the adjoint; J is by the state at the start."""
+    """For random a and b, <J a, b> by differences equals <a, J^T b> by the adjoint, with J by the initial state."""
     params, steps = subject.params(), 1 if part == PARTS[0] else subject.steps
     begin = subject.model.initial_state(params)
 
@@ -141,7 +143,7 @@ def state(subject: ModelSubject, part: str) -> str:
 
 @check("dot_product")
 def linear(subject: ModelSubject) -> str:
-    """J^T (b + c) = J^T b + J^T c, and asking twice gives the same: the backward pass keeps nothing."""
+    """J^T (b + c) = J^T b + J^T c, and a second backward pass gives the same bits: it changes no stored value."""
     name = subject.fit
     value = full_value(subject, name, subject.variant_with(name).get(name)).requires_grad_()
     flat = subject.flat(subject.roll(subject.params(**{**subject.variant_with(name), name: value})))

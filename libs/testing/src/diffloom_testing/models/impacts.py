@@ -1,4 +1,4 @@
-"""Gradients through impacts: what the adjoint says beside what a change of two per cent does."""
+"""Checks of gradients through impacts: the adjoint against the effect of a change of two per cent."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 from diffloom_testing.wide_differences import COSINE, RATIO, compare_wide
 
-#: Impacts that a rollout must have for the comparison to mean something.
+#: Smallest number of impacts in a meaningful comparison.
 LEAST = 5
-#: Frames that the comparison looks at, and those in which impacts are counted.
+#: Frames of the comparison, and frames in which impacts are counted.
 FRAMES, COUNTED = 40, 400
-#: By how much the parameters of the motion that is aimed at differ.
+#: Factor of the parameters of the target motion.
 AIM = 1.1
 
 
 def require_impact_settings(subject: ModelSubject) -> ImpactSettings:
-    """The settings, or Skip for models that claim no contact."""
+    """Return the settings; raise Skip for models without contact."""
     settings = subject.settings.impacts
     if settings is None:
         raise Skip("example_settings.impacts gives no rollout with impacts: the model claims no contact")
@@ -28,7 +28,7 @@ def require_impact_settings(subject: ModelSubject) -> ImpactSettings:
 
 
 def count_impacts(subject: ModelSubject, params: Params, path: Trajectory) -> int:
-    """How often a node that was free begins to feel the ground, frame by frame."""
+    """Count, frame by frame, how often a free node comes into contact with the ground."""
     far = params.replace(ground_height=torch.full_like(params["ground_height"], -1e6))
     here, away = (subject.model.dynamics(each, Control()) for each in (params, far))
     touching = torch.stack(
@@ -38,7 +38,7 @@ def count_impacts(subject: ModelSubject, params: Params, path: Trajectory) -> in
 
 
 def run_impacts(subject: ModelSubject, frames: int, **given: object) -> tuple[Params, Trajectory]:
-    """The rollout of the settings with some parameters given, and about so many of its frames."""
+    """Run the rollout of the settings with some parameters replaced, and save about ``frames`` frames."""
     settings = require_impact_settings(subject)
     params = subject.params(**{**settings.values, **given})
     every = max(1, settings.steps // frames)
@@ -50,7 +50,7 @@ def run_impacts(subject: ModelSubject, frames: int, **given: object) -> tuple[Pa
 
 @check("impacts")
 def wide(subject: ModelSubject) -> str:
-    """Over a rollout with at least five impacts, the adjoint agrees with differences of +-2 %."""
+    """The adjoint agrees with differences of +-2 % over a rollout with at least five impacts."""
     base = subject.params(**require_impact_settings(subject).values)
     values = {name: base[name].detach() for name in require_impact_settings(subject).parameters}
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The model with every installed integrator."""
+"""Checks of the model with every installed integrator."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from diffloom_testing.models.gradients import full_value
 from diffloom_testing.results import Failure, Skip, check, count_comparisons, require
 from diffloom_testing.subjects import ModelSubject
 
-#: Implicit schemes carry the tolerance of their solution into the differences.
+#: Tolerance that leaves room for the solver tolerance of implicit schemes.
 TOLERANCE = 1e-4
-#: Few: an implicit step costs a solve, and a wrong pairing shows at once.
+#: Number of steps, small because an implicit step costs a solve; a wrong pairing fails in the first step.
 STEPS = 4
 
 
 def installed(subject: ModelSubject) -> tuple[str, ...]:
-    """Names of the installed integrators."""
+    """Return the names of the installed integrators."""
     return integrators()
 
 
 @check("integrators")
 def some(subject: ModelSubject) -> str:
-    """At least one installed integrator runs the model."""
+    """An installed integrator runs the model."""
     try:
         found = subject.integrator
         count_comparisons()
@@ -42,7 +42,7 @@ def some(subject: ModelSubject) -> str:
 
 @check("integrators", installed)
 def runs(subject: ModelSubject, name: str) -> str:
-    """It runs, or refuses with a reason; where it runs, the frames asked for are finite and the gradient is right."""
+    """The integrator refuses with a reason, or runs with finite frames and a right gradient."""
     dynamics = subject.model.dynamics(subject.params(), Control())
     reason = get_integrator(name)().refuses(dynamics)
     if reason is not None:
@@ -71,7 +71,7 @@ def runs(subject: ModelSubject, name: str) -> str:
 
 
 def _perturb(subject: ModelSubject, state: State) -> State:
-    """The start, a little deformed and moving, so that forces act from the first step on."""
+    """Return the start, a little deformed and moving, so that forces act from the first step on."""
     random = torch.Generator().manual_seed(11)
     size = 0.02 * subject.extent
 

@@ -1,4 +1,4 @@
-"""What a model declares, that settings survive copying, and that bad input is refused."""
+"""Checks of a model's declarations, of copies, and of refusals of bad input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from diffloom_testing.comparisons import (
 from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
-#: Symbols that units are written with: "kg/m^3", "N s/m", "rad/s^2"; no unit is "".
+#: Symbols of units such as "kg/m^3", "N s/m", "rad/s^2"; a number without unit has "".
 SYMBOLS = frozenset({
     "m", "kg", "g", "s", "min", "h", "N", "Pa", "J", "W", "rad", "deg", "sr", "K", "C", "V", "A", "T", "F", "H",
     "Hz", "Wb", "Ohm", "S", "mol", "cd", "lm", "lx", "px", "bar", "kPa", "MPa", "GPa", "mm", "cm", "km", "ms",
@@ -30,22 +30,20 @@ SYMBOLS = frozenset({
 
 
 def parameters(subject: ModelSubject) -> tuple[str, ...]:
-    """Names of all declared parameters."""
+    """Return the names of all declared parameters."""
     return tuple(spec.name for spec in subject.model.specs)
 
 
 def is_lower_case(name: str) -> bool:
-    """Whether a name is words of Python in lower case; those of a model's part come after its name and a dot."""
+    """Return True if a name, after the name of a part and a dot, is lower-case Python words."""
     return name == name.lower() and all(word.isidentifier() for word in name.split("."))
 
 
 @check("declarations")
 def interface(subject: ModelSubject) -> None:
-    """It is a Model; specs come as a tuple, twice the same; names are different words of Python."""
+    """The model is a Model; specs are the same tuple twice; names are different Python identifiers."""
     model = subject.model
-    require(
-        isinstance(model, Model), f"example() returns {type(model).__name__}, which is no diffloom.interfaces.Model"
-    )
+    require(isinstance(model, Model), f"example() returns {type(model).__name__}; expected a diffloom.interfaces.Model")
     specs = model.specs
     require(
         isinstance(specs, tuple) and all(isinstance(s, ParamSpec) for s in specs), "specs must be a tuple of ParamSpec"
@@ -59,7 +57,7 @@ def interface(subject: ModelSubject) -> None:
 
 @check("declarations", parameters)
 def units(subject: ModelSubject, name: str) -> None:
-    """The unit is written in SI symbols ("" for none), and the meaning is told."""
+    """The unit is written in SI symbols ("" for none), and the meaning is given."""
     spec = subject.spec(name)
     require(isinstance(spec.doc, str) and bool(spec.doc.strip()), f"{name!r} has no doc: say in a few words what it is")
     require(isinstance(spec.unit, str), f"{name!r} has the unit {spec.unit!r}; expected a text such as 'N/m' or ''")
@@ -70,7 +68,7 @@ def units(subject: ModelSubject, name: str) -> None:
 
 @check("declarations", parameters)
 def shape_and_bounds(subject: ModelSubject, name: str) -> None:
-    """The shape names axes of the model, bounds are in order, and the default is finite, fits and keeps them."""
+    """The shape names axes of the model, bounds are in order, and the finite default fits shape and bounds."""
     spec, axes = subject.spec(name), subject.model.axes
     for axis in spec.shape:
         known = isinstance(axis, int) or axis in axes
@@ -84,7 +82,7 @@ def shape_and_bounds(subject: ModelSubject, name: str) -> None:
 
 @check("declarations")
 def axes(subject: ModelSubject) -> None:
-    """Axes are lengths: whole numbers, not negative."""
+    """Axes have lengths that are non-negative integers."""
     if not subject.model.axes:
         raise Skip("the model names no axes")
     for name, length in subject.model.axes.items():
@@ -111,7 +109,7 @@ def initial_state(subject: ModelSubject) -> None:
 
 @check("declarations")
 def example(subject: ModelSubject) -> None:
-    """The example's settings name parameters there are, a positive step and at least two steps."""
+    """The example's settings name existing parameters, a positive step and at least two steps."""
     names = parameters(subject)
     require(subject.dt > 0.0, f"example_settings.dt is {subject.dt}; expected seconds above 0")
     require(subject.steps >= 2, f"example_settings.steps is {subject.steps}; expected 2 or more")
@@ -123,7 +121,7 @@ def example(subject: ModelSubject) -> None:
 
 
 def bounded(subject: ModelSubject) -> tuple[str, ...]:
-    """Parameters with a bound."""
+    """Return the parameters with a bound."""
     return tuple(s.name for s in subject.model.specs if s.bounds != (None, None))
 
 
@@ -169,7 +167,7 @@ def mixed_precision(subject: ModelSubject) -> None:
 
 
 def require_same_after(subject: ModelSubject, through: Callable[[Any], Any], verb: str) -> None:
-    """Failure unless a fresh and a used model both give the same motion after ``through``."""
+    """Raise Failure unless a fresh and a used model both give the same motion after ``through``."""
     expected = subject.answer(subject.params())
     for state, model in (("fresh", subject.make()), ("used", subject.model)):
         try:
@@ -182,13 +180,13 @@ def require_same_after(subject: ModelSubject, through: Callable[[Any], Any], ver
 
 @check("copying")
 def pickles(subject: ModelSubject) -> None:
-    """A model that went through pickle gives the same motion, used or not."""
+    """A pickled model gives the same motion, used or not."""
     require_same_after(subject, lambda model: pickle.loads(pickle.dumps(model)), "pickled")
 
 
 @check("copying")
 def copies(subject: ModelSubject) -> None:
-    """So does a deep copy."""
+    """A deep copy gives the same motion, used or not."""
     require_same_after(subject, copy.deepcopy, "copied")
 
 

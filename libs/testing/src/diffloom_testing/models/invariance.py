@@ -1,4 +1,4 @@
-"""What a model claims of rest, moved frames and conserved momenta."""
+"""Checks of the invariances that a model claims: rest, moved frames and conserved momenta."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from diffloom_testing.comparisons import flatten_velocities, map_node_sets
 from diffloom_testing.results import Failure, Skip, check, require
 from diffloom_testing.subjects import ModelSubject
 
-#: A turn about a slanted axis: quaternion w, x, y, z.
+#: Rotation about a slanted axis: quaternion w, x, y, z.
 TURN = torch.tensor([0.8, 0.36, -0.48, 0.0], dtype=torch.float64)
 
 
 def is_body(q: Tensor) -> bool:
-    """Whether nodes are bodies (7 coordinates) rather than particles (3)."""
+    """Return True if nodes are bodies (7 coordinates) rather than particles (3)."""
     return q.shape[1] == 7
 
 
 def perturb_free_state(subject: ModelSubject) -> State:
-    """The example under the values of "free", deformed and moving a little, so that forces act."""
+    """Return the example under the values of "free", deformed and moving a little, so that forces act."""
     state = subject.model.initial_state(subject.params(**subject.values("free")))
     for q, _ in state.sets.values():
         if q.dim() != 2 or q.shape[1] not in (3, 7):
@@ -37,12 +37,12 @@ def perturb_free_state(subject: ModelSubject) -> State:
 
 
 def shift_state(state: State, shift: Tensor) -> State:
-    """The state moved by ``shift`` (3,) [m]."""
+    """Return the state shifted by ``shift`` (3,) [m]."""
     return map_node_sets(state, lambda q, u: (torch.cat([q[:, :3] + shift, q[:, 3:]], dim=1), u))
 
 
 def rotate_state(state: State, turn: Tensor = TURN) -> State:
-    """The state turned about the origin."""
+    """Return the state rotated about the origin."""
     R = matrix(turn)
 
     def rotate(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
@@ -53,7 +53,7 @@ def rotate_state(state: State, turn: Tensor = TURN) -> State:
 
 
 def matrix(turn: Tensor) -> Tensor:
-    """The rotation matrix (3, 3) of a unit quaternion."""
+    """Return the rotation matrix (3, 3) of a unit quaternion."""
     w, x, y, z = turn.tolist()
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -64,7 +64,7 @@ def matrix(turn: Tensor) -> Tensor:
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
-    """Quaternion products of ``a`` (4,) with rows of ``b`` (n, 4)."""
+    """Return the quaternion products of ``a`` (4,) with rows of ``b`` (n, 4)."""
     vector = b[:, 1:]
     w = a[0] * b[:, 0] - vector @ a[1:]
     v = a[0] * vector + b[:, :1] * a[1:] + torch.linalg.cross(a[1:].expand_as(vector), vector)
@@ -72,7 +72,7 @@ def product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def forces(subject: ModelSubject, state: State) -> dict[str, Tensor]:
-    """Forces (nodes, 3), or forces and torques (bodies, 6), of every node set, under the values of "free"."""
+    """Return forces (nodes, 3), or forces and torques (bodies, 6), of every node set under the values of "free"."""
     system = subject.model.dynamics(subject.params(**subject.values("free")), Control())
     if not isinstance(system, Mechanics):
         raise Skip(f"forces are needed for this, and the model brings {system.kind!r}")
@@ -82,13 +82,13 @@ def forces(subject: ModelSubject, state: State) -> dict[str, Tensor]:
     return found
 
 
-#: Part of the example's size that rounding may move it by.
+#: Largest motion by rounding at rest, relative to the example's size.
 REST_TOLERANCE = 1e-9
 
 
 @check("rest")
 def stays(subject: ModelSubject) -> str:
-    """With the values of ``example_settings.rest`` nothing moves over all steps of the example."""
+    """Nothing moves over the steps of the example with the values of ``example_settings.rest``."""
     params = subject.params(**subject.values("rest"))
     path = subject.roll(params, gradient=NoGradient(), save=(0, subject.steps // 2, subject.steps))
     require(
@@ -101,20 +101,22 @@ def stays(subject: ModelSubject) -> str:
 
 
 CLAIMS = ("translation", "rotation", "boost", "momentum", "angular_momentum")
-#: Rounding that contact and stiff material may amplify on the way, as part of the example's size.
+#: Largest difference of positions, relative to the example's size; contact and stiff material amplify rounding.
 TOLERANCE = 1e-8
-#: The same for forces, as part of the largest one.
+#: Largest difference of forces, relative to the largest force.
 FORCE_TOLERANCE = 1e-9
 
 
 def claims(subject: ModelSubject) -> tuple[str, ...]:
-    """What is claimed; all there is when nothing is, so that what is skipped is said."""
+    """Return the claims of the model; without any, all possible claims, so that the report mentions the skipped
+    ones.
+    """
     return subject.claims or CLAIMS
 
 
 @check("invariance", claims)
 def claim(subject: ModelSubject, name: str) -> str:
-    """A moved, turned or drifting system behaves the same; inner forces add up to nothing and do not turn it."""
+    """A shifted, rotated or drifting system behaves equally; inner forces and torques sum to zero."""
     if name not in CLAIMS:
         raise Failure(f"example_settings.claims names {name!r}; claims are {', '.join(CLAIMS)}")
     if name not in subject.claims:
@@ -129,14 +131,14 @@ def claim(subject: ModelSubject, name: str) -> str:
 
 
 def translation(subject: ModelSubject) -> str:
-    """Moved by a vector, all frames are moved by it."""
+    """Require that a shifted start gives shifted frames."""
     state, shift = perturb_free_state(subject), torch.tensor([0.7, -0.4, 1.1], dtype=torch.float64) * subject.extent
     path, other = run(subject, state), run(subject, shift_state(state, shift))
     return require_small("a moved start", (centres(other) - shift - centres(path)) / subject.extent, TOLERANCE)
 
 
 def rotation(subject: ModelSubject) -> str:
-    """Turned about the origin, all frames are turned."""
+    """Require that a rotated start gives rotated frames."""
     state = perturb_free_state(subject)
     path, other = run(subject, state), run(subject, rotate_state(state))
     return require_small(
@@ -145,7 +147,7 @@ def rotation(subject: ModelSubject) -> str:
 
 
 def boost(subject: ModelSubject) -> str:
-    """Forces do not change when everything drifts along."""
+    """Require that forces do not change if everything drifts along."""
     state, drift = perturb_free_state(subject), torch.zeros(6, dtype=torch.float64)
     drift[:3] = torch.tensor([0.3, 0.9, -0.5], dtype=torch.float64)
     f = concatenate_sets(forces(subject, state))
@@ -154,13 +156,13 @@ def boost(subject: ModelSubject) -> str:
 
 
 def momentum(subject: ModelSubject) -> str:
-    """Inner forces add up to nothing."""
+    """Require that inner forces sum to zero."""
     f = torch.cat([each[:, :3] for each in forces(subject, perturb_free_state(subject)).values()])
     return require_small("the sum of all inner forces", f.sum(dim=0) / f.abs().max(), FORCE_TOLERANCE)
 
 
 def angular_momentum(subject: ModelSubject) -> str:
-    """Inner forces exert no torque."""
+    """Require that torques of inner forces sum to zero."""
     state = perturb_free_state(subject)
     parts = []
     for name, f in forces(subject, state).items():
@@ -174,22 +176,22 @@ def angular_momentum(subject: ModelSubject) -> str:
 
 
 def centres(path: Trajectory) -> Tensor:
-    """(frames, nodes, 3), of the nodes of all sets."""
+    """Return the positions (frames, nodes, 3) of the nodes of all sets."""
     return torch.cat([q[..., :3] for q, _ in path.sets.values()], dim=1)
 
 
 def concatenate_sets(parts: dict[str, Tensor]) -> Tensor:
-    """The numbers of all node sets in a row."""
+    """Return the numbers of all node sets in one row."""
     return torch.cat([part.reshape(-1) for part in parts.values()])
 
 
 def run(subject: ModelSubject, state: State) -> Trajectory:
-    """The example from another start, under the values of "free"."""
+    """Run the example from another start, under the values of "free"."""
     return subject.roll(subject.params(**subject.values("free")), state=state, gradient=NoGradient())
 
 
 def require_small(what: str, difference: torch.Tensor, tolerance: float) -> str:
-    """A note with the largest entry, or Failure when it is above the tolerance."""
+    """Return a note with the largest entry; raise Failure if it exceeds the tolerance."""
     size = float(difference.abs().max())
     require(size <= tolerance, f"{what} differs by {size:.3g}, relative; allowed {tolerance:g}")
     return f"{size:.1e}"

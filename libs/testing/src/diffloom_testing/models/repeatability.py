@@ -1,4 +1,4 @@
-"""The same bits every time, and single precision near double."""
+"""Checks that runs repeat bit for bit, and that single precision agrees with double."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diffloom_testing.subjects import ModelSubject
 
 
 def motion_and_gradient(subject: ModelSubject, name: str, value: Tensor) -> tuple[Tensor, Tensor]:
-    """The example's motion at one value of a parameter, and the gradient of its sum."""
+    """Return the example's motion at one value of a parameter, and the gradient of its sum."""
     leaf = value.clone().requires_grad_()
     flat = subject.flat(subject.roll(subject.params(**{**subject.variant_with(name), name: leaf})))
     return flat.detach(), torch.autograd.grad(flat.sum(), leaf)[0]
@@ -30,7 +30,7 @@ def repeats(subject: ModelSubject) -> None:
 
 @check("determinism")
 def remembers_nothing(subject: ModelSubject) -> None:
-    """A run with other values in between changes nothing, and a model made anew gives the same bits."""
+    """A run with other values in between changes nothing, and a fresh model gives the same bits."""
     name = subject.fit
     value = full_value(subject, name, subject.variant_with(name).get(name))
     first = motion_and_gradient(subject, name, value)
@@ -44,7 +44,7 @@ def remembers_nothing(subject: ModelSubject) -> None:
 
 @check("determinism")
 def leaves_inputs_alone(subject: ModelSubject) -> None:
-    """Parameters and states that go in come out unchanged."""
+    """Parameters and states that are passed in do not change."""
     params = subject.params()
     before = {name: value.clone() for name, value in params.items()}
     state = subject.model.initial_state(params)
@@ -57,12 +57,12 @@ def leaves_inputs_alone(subject: ModelSubject) -> None:
     require_same_bits("the velocities before and after a run", u, flatten_velocities(state))
 
 
-#: Single precision carries seven digits; contact and stiff material amplify its rounding on the way.
+#: Tolerance between precisions: float32 has seven digits, and contact and stiff material amplify its rounding.
 MOTION, GRADIENT = 1e-3, 3e-2
 
 
 def run(subject: ModelSubject, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Places of the example's motion, and their gradient by the parameter that shows best."""
+    """Return the coordinates of the example's motion, and their gradient by the parameter ``fit``."""
     name = subject.fit
     given = {**subject.variant_with(name)}
     leaf = full_value(subject, name, given.pop(name, None)).to(dtype).requires_grad_()
@@ -78,7 +78,7 @@ def run(subject: ModelSubject, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
 @check("precision")
 def single_and_double(subject: ModelSubject) -> str:
-    """Motion and gradient in float32 are those of float64 to a few digits, and keep their precision's dtype."""
+    """Motion and gradient in float32 agree with float64 to a few digits, and have the dtype float32."""
     (q, g), (q32, g32) = run(subject, torch.float64), run(subject, torch.float32)
     off = float((q32 - q).abs().max()) / subject.extent
     require(off <= MOTION, f"the motion in float32 is off by {off:.3g} of the example's size; allowed {MOTION:g}")

@@ -1,4 +1,4 @@
-"""What a model shows: a valid mesh in every frame, with the right gradient."""
+"""Checks of a model's surface: a valid mesh in every frame, with the right gradient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from diffloom_testing.subjects import ModelSubject
 
 
 def run_and_build_surface(subject: ModelSubject) -> tuple[Trajectory, Surface]:
-    """The example's motion and its surface."""
+    """Return the example's motion and its surface."""
     params = subject.params()
     path = subject.roll(params, gradient=NoGradient())
     return path, subject.model.surface(path, params)
@@ -28,7 +28,7 @@ def run_and_build_surface(subject: ModelSubject) -> tuple[Trajectory, Surface]:
 
 @check("surface")
 def valid(subject: ModelSubject) -> str:
-    """One frame for each state, finite vertices of the motion's precision, faces of three different vertices."""
+    """The surface has one frame for each state, finite vertices of the motion's dtype, and faces of three vertices."""
     path, surface = run_and_build_surface(subject)
     require(isinstance(surface, Surface), f"surface returns {type(surface).__name__}; expected a Surface")
     require(len(surface) == len(path), f"the surface has {len(surface)} frames for {len(path)} states")

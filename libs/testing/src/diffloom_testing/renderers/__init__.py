@@ -1,4 +1,4 @@
-"""The checks of a renderer, one file per family."""
+"""Checks of a renderer, one file per family."""
 
 from diffloom.interfaces import Renderer
 from diffloom_testing.renderers import (

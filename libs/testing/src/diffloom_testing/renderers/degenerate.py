@@ -1,4 +1,4 @@
-"""Empty scenes and degenerate faces: no crash, no NaN, in images and in gradients."""
+"""Checks of empty scenes and degenerate faces: no crash and no NaN in images and gradients."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def _with_faces(surface: Surface, rows: list[list[int]]) -> Surface:
 
 
 def _squashed(dtype: torch.dtype) -> Surface:
-    """A whole body in one point."""
+    """Return a body collapsed to one point."""
     base = gem(1, dtype)
     return Surface(0.0 * base.vertices, base.faces)
 
 
 def _edge_on(dtype: torch.dtype) -> Surface:
-    """A square seen exactly from its edge."""
+    """Return a square seen exactly from its edge."""
     base = square(2.0, 0.4, dtype)
     return Surface(base.vertices[..., [2, 1, 0]] * torch.tensor([0.0, 1.0, 1.0], dtype=dtype), base.faces)
 
 
 def _through_the_camera(dtype: torch.dtype) -> Surface:
-    """A triangle that begins before the camera and ends behind it."""
+    """Return a triangle that begins before the camera and ends behind it."""
     rows = [[-0.4, -0.5, 0.0], [0.5, -0.5, 0.0], [0.0, -0.4, DISTANCE + 2.0]]
     return Surface(torch.tensor([rows], dtype=dtype), torch.tensor([[0, 1, 2]]))
 
@@ -68,17 +68,17 @@ def _z(dtype: torch.dtype) -> Tensor:
 
 
 def scenes(subject: RendererSubject) -> tuple[str, ...]:
-    """Names of the degenerate scenes."""
+    """Return the names of the degenerate scenes."""
     return tuple(SCENES)
 
 
 def hidden_scenes(subject: RendererSubject) -> tuple[str, ...]:
-    """Names of the scenes without anything to see."""
+    """Return the names of the scenes with nothing in view."""
     return tuple(UNSEEN)
 
 
 def draw_with_gradient(subject: RendererSubject, base: Surface, output: str) -> tuple[Tensor, Tensor]:
-    """An output of a scene, and the gradient of its sum by the vertices (zero where there is none)."""
+    """Return an output of a scene and the gradient of its sum by the vertices (zero if there is none)."""
     vertices = base.vertices.detach().clone().requires_grad_()
     found = draw(subject, Surface(vertices, base.faces), front(vertices.dtype), output)
     grad = None
@@ -98,7 +98,7 @@ def finite_everywhere(subject: RendererSubject, scene: str) -> None:
 
 @check("degenerate", hidden_scenes)
 def nothing_in_view(subject: RendererSubject, scene: str) -> None:
-    """A body out of sight leaves the background alone, and its gradient is zero."""
+    """A body out of view leaves the background unchanged and has a zero gradient."""
     for output in claimed_outputs(subject):
         found, grad = draw_with_gradient(subject, UNSEEN[scene](precision(subject)), output)
         shown = found[..., 3] if output == "rgba" else found
@@ -110,7 +110,7 @@ def nothing_in_view(subject: RendererSubject, scene: str) -> None:
 
 @check("degenerate")
 def no_faces(subject: RendererSubject) -> str:
-    """A surface without faces is background, or is refused with InputError."""
+    """A surface without faces gives the background, or InputError."""
     dtype = precision(subject)
     empty = Surface(gem(1, dtype).vertices, torch.zeros((0, 3), dtype=torch.int64))
     try:

@@ -1,4 +1,4 @@
-"""Where things are drawn; images do not depend on the order of faces, nor on the frames drawn with them."""
+"""Checks of placement and depth, and of independence from the order of faces and from other frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diffloom_testing.subjects import RendererSubject
 
 @check("placement")
 def where(subject: RendererSubject) -> str:
-    """A square moved right and up is seen right and up, centred where the camera projects it."""
+    """A square moved right and up appears right and up, centred where the camera projects it."""
     output = "silhouette" if "silhouette" in claimed_outputs(subject) else "rgba"
     dtype = precision(subject)
     base = square(2.5, 0.25, dtype)
@@ -47,7 +47,7 @@ def depth(subject: RendererSubject) -> None:
 
 @check("placement")
 def hiding(subject: RendererSubject) -> None:
-    """A near square hides one 1 m behind it, in whatever order they come."""
+    """A near square hides one 1 m behind it, in either order."""
     require_output(subject, "rgba")
     dtype = precision(subject)
     near, far = square(2.0, 0.5, dtype), square(3.0, 0.9, dtype)
@@ -59,13 +59,13 @@ def hiding(subject: RendererSubject) -> None:
 
 
 def tolerance(dtype: torch.dtype) -> float:
-    """Sums in another order round otherwise."""
+    """Return the tolerance for sums in another order."""
     return 1e-9 if dtype == torch.float64 else 1e-4
 
 
 @check("face_order", claimed_outputs)
 def faces(subject: RendererSubject, output: str) -> str:
-    """Faces in another order make the same image; their numbers follow them."""
+    """Faces in another order make the same image; face numbers follow the order."""
     dtype = precision(subject)
     base = gem(2, dtype)
     order = torch.tensor([5, 2, 7, 0, 3, 6, 1, 4])
@@ -95,7 +95,7 @@ def vertices(subject: RendererSubject, output: str) -> str:
 
 @check("batch", claimed_outputs)
 def one_by_one(subject: RendererSubject, output: str) -> str:
-    """Three frames drawn together are the same images as each drawn alone."""
+    """Three frames drawn together are equal to each drawn alone."""
     dtype = precision(subject)
     surface = gem(3, dtype)
     together = draw(subject, surface, camera(dtype), output)
@@ -107,7 +107,7 @@ def one_by_one(subject: RendererSubject, output: str) -> str:
 
 @check("batch", claimed_outputs)
 def a_camera_per_frame(subject: RendererSubject, output: str) -> str:
-    """A camera with a place for each frame draws each frame from its place."""
+    """A camera with one position per frame draws each frame from its position."""
     dtype = precision(subject)
     surface, view = gem(2, dtype), camera(dtype)
     eyes = torch.stack([view.eye, view.eye + 0.2])

@@ -1,4 +1,4 @@
-"""Every gradient that a renderer claims, for every output, against differences."""
+"""Checks of every gradient that a renderer claims, for every output, against differences."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from diffloom_testing.results import Skip, check, require
 from diffloom_testing.scenes import camera, chequered, gem, lamps, with_shading
 from diffloom_testing.subjects import RendererSubject
 
-#: Edges that pass a pixel's centre between two images make differences jump: short ones first.
+#: Lengths of differences, short ones first, because an edge that crosses a pixel's centre makes long ones jump.
 STEPS = (1e-6, 1e-7, 1e-5, 1e-4)
 TOLERANCE = 2e-5
 
-#: Inputs that only colours depend on.
+#: Inputs with an effect on colours only.
 COLOURING = ("colours", "texture", "light")
 
 
 def pairs(subject: RendererSubject) -> tuple[str, ...]:
-    """``output by input`` for everything there is, so that what is not claimed is said."""
+    """Return ``output by input`` for all possible pairs, so that the report mentions the unclaimed ones."""
     outputs = differentiable_outputs(subject)
     return tuple(f"{o} by {i}" for i in GRADIENTS for o in outputs if o == "rgba" or i not in COLOURING)
 
 
 def scene_of(name: str) -> tuple[Surface, Camera, dict[str, Tensor]]:
-    """A scene and the input of it that is differentiated."""
+    """Return a scene and its input that is differentiated."""
     view = camera()
     if name == "texture":
         surface = chequered()
@@ -53,7 +53,7 @@ def scene_of(name: str) -> tuple[Surface, Camera, dict[str, Tensor]]:
 
 @check("gradients", pairs)
 def exact(subject: RendererSubject, pair: str) -> str:
-    """The gradient of an output by an input agrees with differences, and is not nothing."""
+    """The gradient of an output by an input agrees with differences, and is not zero."""
     output, name = pair.split(" by ")
     claims = subject.renderer.capabilities
     if name not in claims.gradients:

@@ -1,4 +1,4 @@
-"""Images to check, the ranges of their values, and the background."""
+"""Checks of the ranges of pixel values and of the background, and images for all checks."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ OUTPUTS = ("rgba", "silhouette", "depth", "face_index")
 
 
 def claimed_outputs(subject: RendererSubject) -> tuple[str, ...]:
-    """The outputs that the renderer claims."""
+    """Return the outputs that the renderer claims."""
     return tuple(name for name in OUTPUTS if name in subject.renderer.capabilities.outputs)
 
 
 def differentiable_outputs(subject: RendererSubject) -> tuple[str, ...]:
-    """The claimed outputs that are numbers to differentiate."""
+    """Return the claimed outputs other than face numbers."""
     return tuple(name for name in claimed_outputs(subject) if name != "face_index")
 
 
 def precision(subject: RendererSubject) -> torch.dtype:
-    """The best precision claimed."""
+    """Return the best precision that the renderer claims."""
     claimed = subject.renderer.capabilities.dtypes
     return torch.float64 if torch.float64 in claimed else torch.float32
 
@@ -36,7 +36,7 @@ def precision(subject: RendererSubject) -> torch.dtype:
 def draw(
     subject: RendererSubject, surface: Surface, camera: Camera, output: str = "rgba", lights: Sequence[Light] = ()
 ) -> Tensor:
-    """One output of an image."""
+    """Return one output of an image."""
     image = subject.renderer.render(surface, camera, lights, outputs=(output,))
     found: Tensor | None = getattr(image, output)
     if found is None:
@@ -45,18 +45,18 @@ def draw(
 
 
 def require_output(subject: RendererSubject, output: str) -> None:
-    """Skip when an output is not claimed."""
+    """Raise Skip if an output is not claimed."""
     if output not in subject.renderer.capabilities.outputs:
         raise Skip(f"the renderer does not claim the output {output!r}")
 
 
-#: Rounding beyond an end.
+#: Rounding allowed beyond the ends of a range.
 SLACK = 1e-6
 
 
 @check("range", claimed_outputs)
 def bounds(subject: RendererSubject, output: str) -> str:
-    """Colours and coverage in 0..1, depth between near and far, face numbers from -1 to the last face."""
+    """Colours and coverage lie in 0..1, depth between near and far, face numbers from -1 to the last face."""
     dtype = precision(subject)
     surface = gem(2, dtype)
     found = require_finite(output, draw(subject, surface, camera(dtype), output).double())
@@ -70,7 +70,7 @@ def bounds(subject: RendererSubject, output: str) -> str:
 
 @check("range")
 def alpha(subject: RendererSubject) -> None:
-    """rgba's last channel is the silhouette."""
+    """The last channel of rgba is the silhouette."""
     require_output(subject, "rgba")
     require_output(subject, "silhouette")
     dtype = precision(subject)
@@ -82,13 +82,13 @@ def alpha(subject: RendererSubject) -> None:
 
 
 def shadings(subject: RendererSubject) -> tuple[str, ...]:
-    """The claimed shadings that answer light."""
+    """Return the claimed shadings that respond to light."""
     return tuple(sorted(subject.renderer.capabilities.shadings - {"unlit"})) or ("none",)
 
 
 @check("range", shadings)
 def light(subject: RendererSubject, shading: str) -> None:
-    """Lit surfaces are finite, not negative, and darker in the dark."""
+    """Lit surfaces are finite, non-negative, and darker under less light."""
     require_output(subject, "rgba")
     if shading == "none":
         raise Skip("the renderer claims no shading but 'unlit'")
@@ -102,7 +102,7 @@ def light(subject: RendererSubject, shading: str) -> None:
 
 @check("background", claimed_outputs)
 def beside_the_body(subject: RendererSubject, output: str) -> None:
-    """Far from a small square: no coverage, the far depth, no face; in its middle: covered."""
+    """Pixels far from a small square have no coverage, the far depth and no face; its middle is covered."""
     dtype = precision(subject)
     found = draw(subject, square(2.0, 0.35, dtype), front(dtype), output).double()[0]
     corner, middle = found[0, 0], found[SIZE[0] // 2, SIZE[1] // 2]
@@ -122,7 +122,7 @@ def beside_the_body(subject: RendererSubject, output: str) -> None:
 
 @check("background")
 def colour(subject: RendererSubject) -> None:
-    """The setting ``background`` is what is seen beside the body."""
+    """The setting ``background`` is the colour beside the body."""
     require_output(subject, "rgba")
     if not any(field.name == "background" for field in dataclasses.fields(subject.renderer)):  # type: ignore[arg-type]
         raise Skip("the renderer has no setting 'background'")

@@ -1,4 +1,4 @@
-"""What a renderer declares, the shapes it returns, that settings survive copying, and that bad input is refused."""
+"""Checks of a renderer's declarations, of output shapes, of copies, and of refusals of bad input."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SHADINGS = ("unlit", "lambert", "phong")
 
 @check("capabilities")
 def settings(subject: RendererSubject) -> None:
-    """It is a frozen dataclass that derives from Renderer and needs no arguments."""
+    """The renderer is a frozen dataclass that derives from Renderer and needs no arguments."""
     require_frozen(subject.renderer, Renderer)
 
 
 @check("capabilities")
 def claims(subject: RendererSubject) -> str:
-    """Outputs, gradients, precisions and shadings are ones there are, and at least one image can be had."""
+    """Claimed outputs, gradients, precisions and shadings exist, and an image is among the outputs."""
     found = subject.renderer.capabilities
     require(isinstance(found, Capabilities), f"capabilities is {found!r}; expected Capabilities")
     known = {
@@ -48,7 +48,7 @@ def claims(subject: RendererSubject) -> str:
 
 @check("shapes", claimed_outputs)
 def shape(subject: RendererSubject, output: str) -> None:
-    """(frames, height, width), and four channels for rgba, for one frame and for three."""
+    """Outputs have the shape (frames, height, width), rgba with four channels, for one frame and for three."""
     dtype = precision(subject)
     for frames in (1, 3):
         found = draw(subject, gem(frames, dtype), camera(dtype), output)
@@ -60,7 +60,7 @@ def shape(subject: RendererSubject, output: str) -> None:
 
 @check("shapes")
 def only_what_was_asked(subject: RendererSubject) -> None:
-    """What was asked for is there, alone and together; what was not is None."""
+    """Requested outputs are present, alone and together; other outputs are None."""
     dtype, names = precision(subject), claimed_outputs(subject)
     for asked in [(name,) for name in names] + [names]:
         image = subject.renderer.render(gem(1, dtype), camera(dtype), outputs=asked)
@@ -104,7 +104,7 @@ def mixed_precision(subject: RendererSubject) -> None:
 
 @check("bad_input")
 def frames_that_do_not_fit(subject: RendererSubject) -> None:
-    """Two camera places for three frames are refused."""
+    """Two camera positions for three frames are refused."""
     dtype = precision(subject)
     view = camera(dtype)
     two = replace(view, eye=torch.stack([view.eye, view.eye]))

@@ -1,4 +1,4 @@
-"""Faces with materials of their own, where a renderer claims them; where not, they are refused."""
+"""Checks of faces with different materials; a renderer that does not claim them refuses them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MATERIALS = (
 
 
 def build_bodies(dtype: torch.dtype) -> list[Surface]:
-    """A gem of each material, side by side."""
+    """Return a gem of each material, side by side."""
     whole = gem(1, dtype)
     places = [0.35 * whole.vertices + torch.tensor([x, 0.0, 0.0], dtype=dtype) for x in (-0.9, 0.0, 0.9)]
     return [replace(whole, vertices=at, material=one) for at, one in zip(places, MATERIALS, strict=True)]
 
 
 def build_claimed_bodies(subject: RendererSubject) -> list[Surface]:
-    """Those whose shading is claimed, in the precision that is; and one more, so that there are two."""
+    """Return the bodies with a claimed shading, in the claimed precision, and one more, so that there are two."""
     require_output(subject, "rgba")
     shadings = subject.renderer.capabilities.shadings
     found = [body for body in build_bodies(precision(subject)) if body.materials[0].shading in shadings]
@@ -57,7 +57,7 @@ def as_if_alone(subject: RendererSubject) -> str:
 
 @check("materials")
 def one_for_all(subject: RendererSubject) -> None:
-    """One material, numbered for every face, draws what it draws for all, bit for bit."""
+    """One material, given by number for every face, draws the same bits as given for all faces."""
     parts, dtype = build_claimed_bodies(subject), precision(subject)
     if not subject.renderer.capabilities.materials:
         raise Skip("the renderer does not claim materials of faces")
@@ -72,7 +72,7 @@ def one_for_all(subject: RendererSubject) -> None:
 
 @check("materials")
 def not_claimed(subject: RendererSubject) -> None:
-    """Several materials are refused by name where they are not claimed."""
+    """Several materials are refused by name if they are not claimed."""
     parts, dtype = build_claimed_bodies(subject), precision(subject)
     if subject.renderer.capabilities.materials:
         raise Skip("the renderer draws materials of faces")

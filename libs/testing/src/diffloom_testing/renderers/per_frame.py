@@ -1,4 +1,4 @@
-"""Colours and textures that change from frame to frame, where a renderer claims them; where not, they are refused."""
+"""Checks of colours and textures that change over time; a renderer that does not claim them refuses them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from diffloom_testing.scenes import camera, chequered, gem
 from diffloom_testing.subjects import RendererSubject
 
 FRAMES = 3
-#: What may change over time, by the word that ``Capabilities.per_frame`` has for it.
+#: Inputs that may change over time, by their word in ``Capabilities.per_frame``.
 CASES = {"colours per vertex": "colours", "colours per face": "colours", "image": "image"}
-#: Images are smooth in colours, and mostly linear: differences of any length will do.
+#: Tolerance of the gradient; images are smooth and mostly linear in colours, so differences of any length agree.
 TOLERANCE = 1e-6
 
 
 def cases(subject: RendererSubject) -> tuple[str, ...]:
-    """Everything that may change over time, claimed or not."""
+    """Return every input that may change over time, claimed or not."""
     return tuple(CASES)
 
 
 def require_claim(subject: RendererSubject, case: str) -> None:
-    """Skip what is not claimed."""
+    """Raise Skip if an input is not claimed."""
     require_output(subject, "rgba")
     if CASES[case] not in subject.renderer.capabilities.per_frame:
         raise Skip(f"the renderer does not claim {CASES[case]!r} in per_frame")
 
 
 def build_moving_body(case: str, dtype: torch.dtype) -> tuple[Surface, Tensor]:
-    """A body that moves, and what it may be given for every frame: (FRAMES, ...)."""
+    """Return a moving body and values (FRAMES, ...) of an input for every frame."""
     surface, random = gem(FRAMES, dtype), torch.Generator().manual_seed(5)
     shape: tuple[int, ...] = (len(surface.faces) if "face" in case else int(surface.vertices.shape[1]), 3)
     if case == "image":
@@ -47,7 +47,7 @@ def build_moving_body(case: str, dtype: torch.dtype) -> tuple[Surface, Tensor]:
 
 
 def set_colours(surface: Surface, case: str, values: Tensor) -> Surface:
-    """The surface with these colours or this image."""
+    """Return the surface with these colours or this image."""
     if case == "image":
         assert surface.texture is not None
         return replace(surface, texture=replace(surface.texture, image=values))
@@ -56,7 +56,7 @@ def set_colours(surface: Surface, case: str, values: Tensor) -> Surface:
 
 @check("per_frame", cases)
 def equal_frames(subject: RendererSubject, case: str) -> None:
-    """The same colours given for every frame draw what they draw given once, bit for bit."""
+    """Equal colours for every frame draw the same bits as colours given once."""
     require_claim(subject, case)
     dtype = precision(subject)
     surface, values = build_moving_body(case, dtype)
@@ -67,7 +67,7 @@ def equal_frames(subject: RendererSubject, case: str) -> None:
 
 @check("per_frame", cases)
 def own_frames(subject: RendererSubject, case: str) -> None:
-    """Every frame is drawn with its own, and passes gradients to its own only, whether the mesh moves or not."""
+    """Every frame is drawn with its own values and passes gradients to them alone, whether the mesh moves or not."""
     require_claim(subject, case)
     dtype = precision(subject)
     surface, values = build_moving_body(case, dtype)
@@ -87,7 +87,7 @@ def own_frames(subject: RendererSubject, case: str) -> None:
 
 @check("per_frame", cases)
 def exact(subject: RendererSubject, case: str) -> str:
-    """The gradient by what every frame has agrees with differences, and is not nothing."""
+    """The gradient by the values of every frame agrees with differences, and is not zero."""
     require_claim(subject, case)
     claims = subject.renderer.capabilities
     if ("texture" if case == "image" else "colours") not in claims.gradients:
@@ -106,7 +106,7 @@ def exact(subject: RendererSubject, case: str) -> str:
 
 @check("per_frame", cases)
 def frames_that_do_not_fit(subject: RendererSubject, case: str) -> None:
-    """Two for three cameras are refused; what is not claimed is refused by its name."""
+    """Two frames of values for three cameras are refused; an unclaimed input is refused by its name."""
     require_output(subject, "rgba")
     dtype = precision(subject)
     surface, values = build_moving_body(case, dtype)

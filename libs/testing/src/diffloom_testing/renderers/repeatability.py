@@ -1,4 +1,4 @@
-"""The same bits every time, and precisions that agree."""
+"""Checks that images repeat bit for bit, and that precisions agree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from diffloom_testing.subjects import RendererSubject
 
 
 def image_and_gradient(subject: RendererSubject, base: Surface, output: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """An image, and the gradient of its weighted sum by the vertices."""
+    """Return an image and the gradient of its weighted sum by the vertices."""
     vertices = base.vertices.detach().clone().requires_grad_()
     found = draw(subject, Surface(vertices, base.faces, colours=base.colours), camera(base.vertices.dtype), output)
     if not found.requires_grad:
@@ -24,7 +24,7 @@ def image_and_gradient(subject: RendererSubject, base: Surface, output: str) -> 
 
 @check("determinism", differentiable_outputs)
 def repeats(subject: RendererSubject, output: str) -> None:
-    """A scene drawn before and after another one gives the same image and gradient, bit for bit."""
+    """A scene drawn before and after another scene gives the same image and gradient, bit for bit."""
     base = gem(2, precision(subject))
     first = image_and_gradient(subject, base, output)
     image_and_gradient(subject, Surface(1.2 * base.vertices, base.faces), output)
@@ -35,7 +35,7 @@ def repeats(subject: RendererSubject, output: str) -> None:
 
 @check("determinism", differentiable_outputs)
 def leaves_inputs_alone(subject: RendererSubject, output: str) -> None:
-    """Surface and camera come out as they went in."""
+    """Surface and camera do not change."""
     dtype = precision(subject)
     base, view = gem(1, dtype), camera(dtype)
     draw(subject, base, view, output)
@@ -47,13 +47,13 @@ BOTH = (torch.float32, torch.float64)
 
 
 def kinds(subject: RendererSubject) -> tuple[str, ...]:
-    """Both precisions by name."""
+    """Return both precisions by name."""
     return tuple(str(kind).removeprefix("torch.") for kind in BOTH)
 
 
 @check("dtypes", kinds)
 def as_claimed(subject: RendererSubject, kind: str) -> None:
-    """A claimed precision draws, with a finite gradient; one that is not claimed raises InputError."""
+    """A claimed precision draws, with a finite gradient; an unclaimed one raises InputError."""
     dtype: torch.dtype = getattr(torch, kind)
     output = differentiable_outputs(subject)[0]
     surface = gem(1, dtype)
@@ -71,7 +71,7 @@ def as_claimed(subject: RendererSubject, kind: str) -> None:
 
 @check("dtypes", claimed_outputs)
 def single_and_double(subject: RendererSubject, output: str) -> str:
-    """float32 shows what float64 shows, but for a pixel that an edge just touches."""
+    """Images in float32 agree with float64, except for a pixel at an edge."""
     if set(BOTH) - subject.renderer.capabilities.dtypes:
         raise Skip("the renderer claims one precision only")
     double, single = (draw(subject, gem(2, k), camera(k), output).double() for k in (torch.float64, torch.float32))

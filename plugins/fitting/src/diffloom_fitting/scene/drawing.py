@@ -11,8 +11,15 @@ from torch import Tensor
 from diffloom.interfaces import Camera, Image, Params, Renderer, Surface, Trajectory
 from diffloom_fitting.scene.device import moved
 from diffloom_fitting.scene.frame_times import Sampling
+from diffloom_fitting.scene.lens import blur
 from diffloom_fitting.scene.projection import apply_rolling_shutter, bent, projected
-from diffloom_fitting.scene.response import apply_response, over
+from diffloom_fitting.scene.response import (
+    add_background,
+    apply_response,
+    over,
+    respond_to_light,
+    weigh_by_coverage,
+)
 from diffloom_fitting.scene.sensor import shutter_times
 from diffloom_fitting.scene.sizes import sized
 
@@ -30,9 +37,17 @@ def drawn(
         surface = replace(surface, vertices=bent(camera, surface.vertices, distortion.to(scene.device)))
     coloured = scene.appearance.apply(surface, scene.rest_shape, values.get("appearance.colour"))
     image = moved(on_black(scene.renderer).render(coloured, camera, scene.lights, outputs), "cpu")
+    spot = sensor.value("lens_blur", places, scene.dtype)
+    if image.silhouette is not None and spot is not None:
+        image = replace(image, silhouette=blur(image.silhouette, spot))
     if image.rgba is None:
         return image
-    return replace(image, rgba=over(apply_response(image.rgba, sensor, places), scene.behind))
+    if spot is None and not scene.renderer.unbiased:
+        return replace(image, rgba=over(apply_response(image.rgba, sensor, places), scene.behind))
+    light = image.rgba if scene.renderer.unbiased else weigh_by_coverage(image.rgba)
+    if spot is not None:
+        light = blur(light, spot)
+    return replace(image, rgba=add_background(respond_to_light(light, sensor, places), scene.behind))
 
 
 def project_vertices(

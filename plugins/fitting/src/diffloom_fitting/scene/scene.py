@@ -34,7 +34,7 @@ from diffloom_fitting.scene.placement import make_camera
 from diffloom_fitting.scene.policy import Policy
 from diffloom_fitting.scene.projection import apply_lens_pose
 from diffloom_fitting.scene.response import averaged
-from diffloom_fitting.scene.sensor import SENSED, shutter_times
+from diffloom_fitting.scene.sensor import LENS_BLUR, SENSED, shutter_times
 from diffloom_fitting.scene.simulating import Rollout, get_given_control, make_control, run_rollout
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, camera_prefix, viewpoints_of
 
@@ -187,11 +187,19 @@ class Scene:
         return replace(self, renderer=renderer)
 
     def with_params(self, values: Mapping[str, float]) -> Scene:
-        """The same scene with other known parameters, each one number for all that it holds."""
+        """The same scene with other known parameters, each one number for all that it holds; "camera.lens_blur" is that
+        of all cameras."""
         if not values:
             return self
-        given = {name: torch.full_like(self.params[name], value) for name, value in values.items()}
-        return replace(self, params=self.params.replace(**given))
+        given = {k: torch.full_like(self.params[k], value) for k, value in values.items() if k != LENS_BLUR}
+        scene = replace(self, params=self.params.replace(**given))
+        if LENS_BLUR not in values:
+            return scene
+        views = {
+            label: replace(view, sensor=replace(view.sensor, lens_blur=values[LENS_BLUR]))
+            for label, view in self.viewpoints.items()
+        }
+        return replace(scene, camera=views.get("", views))
 
     def known(self, values: Mapping[str, object], what: str = "scene") -> None:
         """Raise when ``values`` name something that the scene does not have."""

@@ -12,7 +12,10 @@ from diffloom.interfaces import InputError, ParamSpec
 from diffloom_fitting.validation import numbers, real, whole
 
 #: What a sensor takes of the values that are sought of a camera.
-SENSED = ("roll", "centre", "distortion", "exposure", "readout", "gain", "gamma", "time_offset")
+SENSED = ("roll", "centre", "distortion", "lens_blur", "exposure", "readout", "gain", "gamma", "time_offset")
+
+#: What a stage of a fit may set besides parameters of the model: a schedule on it serves starts that are far off.
+LENS_BLUR = "camera.lens_blur"
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class Sensor:
     "camera.roll" and so on.
 
     roll: of the camera about its viewing axis, clockwise as seen from behind it [deg]. centre: of the lens, right and
-    down of the image's middle [px]: a crop moves it. distortion: k1, k2, p1, p2, k3 of Brown and Conrady. exposure: how
+    down of the image's middle [px]: a crop moves it. distortion: k1, k2, p1, p2, k3 of Brown and Conrady. lens_blur:
+    radius (standard deviation) of the Gaussian spot that a point is seen as [px], 0 for a perfect lens. exposure: how
     long a frame is exposed [s]; it is drawn ``subframes`` times in that time, and averaged. readout: from the first row
     to the last of a rolling shutter [s], less than 0 for a camera that was held upside down. A frame's time is the
     middle of its exposure, in its middle row. gain, gamma: the surface's colours c are recorded as gain c^gamma.
@@ -30,6 +34,7 @@ class Sensor:
     roll: float = 0.0
     centre: tuple[float, float] = (0.0, 0.0)
     distortion: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
+    lens_blur: float = 0.0
     exposure: float = 0.0
     subframes: int = 1
     readout: float = 0.0
@@ -41,6 +46,7 @@ class Sensor:
             "roll": real("camera.roll [deg]", self.roll),
             "centre": numbers("camera.centre [px]", self.centre, 2),
             "distortion": numbers("camera.distortion", self.distortion, 5),
+            "lens_blur": real("camera.lens_blur [px]", self.lens_blur, least=0.0),
             "exposure": real("camera.exposure [s]", self.exposure, least=0.0),
             "subframes": whole("camera.subframes", self.subframes, 1),
             "readout": real("camera.readout [s]", self.readout),
@@ -63,6 +69,7 @@ class Sensor:
             ParamSpec("roll", self.roll, "deg", "about the viewing axis"),
             ParamSpec("centre", self.centre, "px", "of the lens, right and down of the image's middle", (2,)),
             ParamSpec("distortion", self.distortion, "", "k1, k2, p1, p2, k3 of Brown and Conrady", (5,)),
+            ParamSpec("lens_blur", self.lens_blur, "px", "radius of a point's spot", bounds=positive),
             ParamSpec("exposure", self.exposure, "s", "how long a frame is exposed", bounds=positive),
             ParamSpec("readout", self.readout, "s", "from the first row to the last"),
             ParamSpec("gain", self.gain, "", "factor on the surface's colours", bounds=positive),

@@ -18,7 +18,6 @@ from diffloom_fitting.targets import Target
 from diffloom_fitting.trust.linearised import Linearised
 
 STEP = 0.01  # change of brightness or contrast, relative to full brightness
-OUTLINE = 0.25  # uncertainty of a segmented outline [px]
 
 
 def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: float) -> tuple[Tensor, Tensor]:
@@ -50,47 +49,6 @@ def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: flo
     moved = kept @ (both[:k] @ slope - alone @ slope[:k])
     freed = (kept @ (both[:k, :k] - alone) @ kept.T).diagonal().clamp(min=0.0)
     return moved.abs(), noise * freed.sqrt()
-
-
-def outline_shift(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:
-    """Return the shift of the estimate when all outlines lie a quarter of a pixel farther out.
-
-    Encoding, sharpening and the segmenter move an outline alike in all frames, so no residual shows it.
-
-    Args:
-        objective: Objective of the fit.
-        end: The linearised end of the fit.
-        inverse: (n, n), inverse of the curvature.
-
-    Returns:
-        (n,) in scaled coordinates; zero if the targets have no segmented masks.
-    """
-    targets = objective.target.by_view()
-    if all(target.confidence is None for target in targets.values()):
-        return torch.zeros_like(end.size)
-    with torch.no_grad():
-        views = objective.views(end.z, gradient=False)
-    changes = []
-    for (label, target), field in zip(targets.items(), end.fields, strict=True):
-        exact = objective.loss.residuals(views[label], target)
-        wider = None if target.confidence is None else objective.loss.residuals(*_wider(views[label], target))
-        same = wider is None or exact is None or wider.numel() != field.numel()
-        changes.append(torch.zeros(field.numel()) if same else (wider - exact).reshape(-1))  # type: ignore[operator]
-    change = torch.cat([each.to(end.residuals.dtype) for each in changes])
-    return torch.as_tensor((inverse @ (end.unit @ change)).abs())
-
-
-def _wider(view: View, target: Target) -> tuple[View, Target]:
-    """Return the view with its outline farther out, and the target with radii of tracks smaller by as much."""
-    image, tracks = view.image, target.tracks
-    if image is not None and image.silhouette is not None:
-        mask = image.silhouette
-        across = 0.5 * (mask.roll(-1, dims=2) - mask.roll(1, dims=2))
-        down = 0.5 * (mask.roll(-1, dims=1) - mask.roll(1, dims=1))
-        image = replace(image, silhouette=mask + OUTLINE * (across.square() + down.square()).sqrt())
-    if tracks is not None:
-        tracks = tracks - torch.tensor([0.0, 0.0, OUTLINE, 0.0], dtype=tracks.dtype)
-    return replace(view, image=image), replace(target, tracks=tracks)
 
 
 def _errors(objective: Objective, end: Linearised) -> Iterator[tuple[Tensor, Tensor, Tensor]]:

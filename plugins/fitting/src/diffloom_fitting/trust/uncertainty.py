@@ -15,11 +15,12 @@ from diffloom.validation import check_choice
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.trust.assumed import assumed_shift
 from diffloom_fitting.trust.blocks import block_covariance, widen_by_student
-from diffloom_fitting.trust.camera_error import camera_shift, outline_shift
+from diffloom_fitting.trust.camera_error import camera_shift
 from diffloom_fitting.trust.correlated_noise import CorrelatedNoise, local_size
 from diffloom_fitting.trust.directions import describe, find_touched, in_natural_changes, reduce_to_echelon, split, weak
 from diffloom_fitting.trust.displacement import displacement
 from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width, probe_curvature
+from diffloom_fitting.trust.outlines import lens_bias, outline_shift
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
 from diffloom_fitting.trust.time_step import compute_half_step_residuals
 from diffloom_fitting.unknowns import UnknownLayout
@@ -59,6 +60,10 @@ class Uncertainty:
         displaced_times: That distance in multiples of the one allowed by noise.
         posterior: Samples, if they were asked for.
         meaning: Meaning of ± in a sentence, if no pixels were compared.
+        lens_bias: Change of an unknown if exact coverage were drawn in place of the renderer's images, in its
+            deviations; 0 for synthesised videos.
+        lens_area: The drawn area over the exact one.
+        lens_unknown: True if these are not known, because the renderer of exact coverage is not installed.
     """
 
     deviation: dict[str, Tensor]
@@ -80,6 +85,9 @@ class Uncertainty:
     displaced_times: float = 1.0
     posterior: Posterior | None = None
     meaning: str = ""
+    lens_bias: float = 0.0
+    lens_area: float = 1.0
+    lens_unknown: bool = False
 
 
 def check_method(method: str) -> None:
@@ -99,8 +107,8 @@ def estimate_uncertainty(
     in which A is rounding are left out and named.
 
     Added in squares are rounding and jumps one deviation away, the step that is left to go, for recorded videos errors
-    of the physics step, the camera and the outlines, and one deviation of each value in ``assumed``. If the object is
-    farther from the drawn one than noise allows, the deviations grow by that factor.
+    of the physics step, the camera, the outlines and the renderer (`lens_bias`), and one deviation of each value in
+    ``assumed``. If the object is farther from the drawn one than noise allows, the deviations grow by that factor.
 
     Args:
         objective: Objective of the fit.
@@ -149,6 +157,9 @@ def estimate_uncertainty(
         outline_shift(objective, end, inverse).square() + assumed_shift(objective, end, inverse, assumed or {}).square()
     )
     total = (total.square() + ruler).sqrt()
+    lens = lens_bias(objective, end)
+    lens_times = _ratio(lens.shift, total, end)
+    total = (total.square() + lens.shift.square()).sqrt()
     moved = displacement(objective, end)
     layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
@@ -157,14 +168,16 @@ def estimate_uncertainty(
     if method == "posterior" and _overall(noises) > EXACT:
         root = _factor(covariance, parted.kept) / end.size[:, None]
         drawn = sample_posterior(objective, z, root, inflation * _overall(noises), end.residuals.numel(), seed=0)
-        beside = _in_units(layout, z, (bias.square() + shift.square()).sqrt() / end.size, undetermined)
+        others = bias.square() + shift.square() + ruler + lens.shift.square()
+        beside = _in_units(layout, z, others.sqrt() / end.size, undetermined)
         deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
         _largest(_over(step, base)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
-        _ratio(shift, beyond, end), moved.pixels, moved.times, drawn,
+        _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
+        lens_unknown=lens.missing,
     )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ MISSING = "add the missing effect, such as damping, air or friction, as an unkno
 NOISE = 1.5  # largest ratio of the rms residual on the object to that elsewhere, in a video of uniform noise
 WELL = 0.9
 """Share of the video's contrast that a fit must reproduce to be green."""
+FIFTH = 0.2
+"""Largest change of an unknown by the renderer's bias, in standard deviations, of a green fit."""
 HALF = 0.5
 """Share of the video's contrast below which a fit is red."""
 
@@ -228,6 +230,21 @@ def _none(deviation: Tensor) -> bool:
     return not bool(deviation.isfinite().any())
 
 
+def _lens(found: Uncertainty) -> str:
+    """Say what is wrong with the renderer as a lens; empty where nothing matters."""
+    if found.lens_unknown:
+        return (
+            "whether the renderer draws the object in its true size is not known; install diffloom-render-coverage, "
+            "which tells"
+        )
+    if found.lens_bias <= FIFTH:
+        return ""
+    return (
+        f"the renderer draws the object with {100.0 * found.lens_area:.3g} % of its exact area, which moves an unknown "
+        f'by {_times(found.lens_bias)}; ± is widened by it: use renderer = "coverage"'
+    )
+
+
 def explained(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> VerdictPart:
     """Judge the share of the video that the fit reproduces, and whether the residuals look like noise."""
     share = min((sight.explained for sight in seen), default=1.0)
@@ -240,6 +257,8 @@ def explained(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> Verd
         )
     if share < WELL:
         return VerdictPart("amber", f"in part: {told}, less than {100.0 * WELL:g} %, so the model errs; {MISSING}")
+    if found is not None and (lens := _lens(found)):
+        return VerdictPart("amber", f"in part: {lens}")
     misfit = max((sight.misfit for sight in seen), default=0.0)
     if misfit > NOISE:
         return VerdictPart(

@@ -1,4 +1,4 @@
-"""Sheets by name: rectangles, regular, irregular and of equilateral triangles, discs, and the planar walker."""
+"""Sheets by name: rectangles (regular, irregular, of equilateral triangles), discs, and the planar walker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diffloom.validation import check_choice
 from diffloom_physics_cloth.meshes.sheet import Sheet
 
 PLANES = {"xz": ((1, 0, 0), (0, 0, -1)), "xy": ((1, 0, 0), (0, 1, 0)), "zy": ((0, 0, -1), (0, 1, 0))}
-"""Directions of a sheet's two sides; its front looks along their cross product: +y, +z and +x."""
+"""Directions of a sheet's two sides; its front faces along their cross product: +y, +z and +x."""
 
 PATTERNS = ("alternating", "uniform")
 MOST_CELLS = 10**7
@@ -25,12 +25,18 @@ def grid(
     pattern: str = "alternating",
     position: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Sheet:
-    """``cells`` = (m, n) rectangles, each cut into two triangles, over ``size`` [m], centred at ``position`` [m].
+    """Return a rectangle of cells, each cut into two triangles.
 
-    plane: "xz" lies on the ground, front up; "xy" and "zy" stand upright. pattern: "alternating" turns every second
-    diagonal round, so that the sheet has no preferred one; "uniform" cuts all cells alike.
     Vertices run row by row: vertex (i, j) is j (m + 1) + i. Groups: left, right, bottom, top (rows of vertices),
-    corners, and each corner by name, such as top_left.
+    corners,
+    and each corner by name, such as top_left.
+
+    Args:
+        cells: Numbers (m, n) of cells along the sides.
+        size: Lengths of the sides [m].
+        plane: "xz" lies on the ground, front up; "xy" and "zy" stand upright.
+        pattern: "alternating" flips every second diagonal, so that the sheet has no preferred one; "uniform" does not.
+        position: Centre [m].
     """
     m, n = check_cells(cells)
     check_choice("grid: pattern", pattern, PATTERNS)
@@ -38,7 +44,7 @@ def grid(
     u, v = np.meshgrid(np.linspace(0, 1, m + 1), np.linspace(0, 1, n + 1))
     uv = np.stack([u.ravel(), v.ravel()], axis=1)
     return Sheet(
-        on_plane((uv - 0.5) * check_size(size), plane, position),
+        embed_in_plane((uv - 0.5) * check_size(size), plane, position),
         cut_cells(m, n, flip),
         uv=uv,
         groups=grid_groups(m, n),
@@ -54,8 +60,15 @@ def irregular_grid(
     seed: int = 0,
     position: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Sheet:
-    """As ``grid``, but vertices are moved at random by up to ``jitter`` of a cell within the sheet (those of the rim
-    along it, corners not at all), and diagonals are drawn by lot. The same ``seed`` gives the same sheet.
+    """Return a ``grid`` with randomly moved vertices and random diagonals, without a preferred direction.
+
+    Args:
+        cells: As in grid.
+        size: As in grid.
+        plane: As in grid.
+        jitter: Largest move as a part of a cell, 0 to 0.35; vertices of the rim move along it, corners do not.
+        seed: Seed of the random numbers.
+        position: As in grid.
     """
     m, n = check_cells(cells)
     if not 0 <= jitter < 0.35:
@@ -68,7 +81,7 @@ def irregular_grid(
     uv = (np.stack([i, j], axis=2) + shift).reshape(-1, 2) / (m, n)
     flip = random.random((n, m)) < 0.5
     return Sheet(
-        on_plane((uv - 0.5) * check_size(size), plane, position),
+        embed_in_plane((uv - 0.5) * check_size(size), plane, position),
         cut_cells(m, n, flip),
         uv=uv,
         groups=grid_groups(m, n),
@@ -77,7 +90,7 @@ def irregular_grid(
 
 
 def check_cells(cells: Sequence[int]) -> tuple[int, int]:
-    """The two cell counts, or InputError."""
+    """Return the two cell counts, or raise InputError."""
     if len(cells) != 2 or any(int(c) != c or c < 1 for c in cells):
         raise InputError(f"grid: got cells={list(cells)}; expected two whole numbers of 1 or more")
     if cells[0] * cells[1] > MOST_CELLS:
@@ -86,15 +99,15 @@ def check_cells(cells: Sequence[int]) -> tuple[int, int]:
 
 
 def check_size(size: Sequence[float]) -> NDArray[np.float64]:
-    """The two side lengths [m], or InputError."""
+    """Return the two side lengths [m], or raise InputError."""
     sides = np.asarray(size, dtype=np.float64)
     if sides.shape != (2,) or not (np.isfinite(sides) & (sides > 0)).all():
         raise InputError(f"grid: got size={list(size)}; expected two lengths above 0 [m]")
     return sides
 
 
-def on_plane(flat: NDArray[np.float64], plane: str, position: Sequence[float]) -> NDArray[np.float64]:
-    """Points (V, 2) laid into a plane of the world."""
+def embed_in_plane(flat: NDArray[np.float64], plane: str, position: Sequence[float]) -> NDArray[np.float64]:
+    """Return points (V, 2) embedded in a plane of the world."""
     directions = np.array(PLANES[check_choice("plane", plane, PLANES)], dtype=np.float64)
     where = np.asarray(position, dtype=np.float64)
     if where.shape != (3,):
@@ -103,7 +116,7 @@ def on_plane(flat: NDArray[np.float64], plane: str, position: Sequence[float]) -
 
 
 def cut_cells(m: int, n: int, flip: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Two triangles for each of the m x n cells, cell by cell; ``flip`` (n, m) chooses the other diagonal."""
+    """Return two triangles for each of the m x n cells; ``flip`` (n, m) selects the other diagonal."""
     i, j = (a.ravel() for a in np.meshgrid(np.arange(m), np.arange(n)))
     a = j * (m + 1) + i
     b, c, d = a + 1, a + m + 2, a + m + 1
@@ -113,7 +126,7 @@ def cut_cells(m: int, n: int, flip: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def grid_groups(m: int, n: int) -> dict[str, NDArray[np.int64]]:
-    """Named vertices of a grid."""
+    """Return the named vertices of a grid."""
     number = np.arange((m + 1) * (n + 1)).reshape(n + 1, m + 1)
     corners = {
         "bottom_left": number[0, :1],
@@ -131,11 +144,15 @@ def staggered_grid(
     plane: str = "xz",
     position: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Sheet:
-    """Rows of triangles over ``size`` [m], every second row of vertices shifted by half a cell, centred at
-    ``position`` [m].
+    """Return rows of triangles, every second row of vertices shifted by half a cell.
 
-    cells: (m, n), triangles along a row and rows. They are equilateral when size[1] / n is sqrt(3)/2 of size[0] / m;
-    the two sides are straight, with half triangles. Groups: as those of ``grid``.
+    The two sides are straight, with half triangles. Groups are those of ``grid``.
+
+    Args:
+        cells: Triangles along a row, and rows. Triangles are equilateral if size[1] / n is sqrt(3)/2 of size[0] / m.
+        size: Lengths of the sides [m].
+        plane: As in grid.
+        position: Centre [m].
     """
     m, n = check_cells(cells)
     rows, points, first = [], [], 0
@@ -147,7 +164,7 @@ def staggered_grid(
     uv = np.concatenate(points)
     faces = [face for j in range(n) for face in row_faces(rows[j], rows[j + 1], flipped=j % 2 == 1)]
     return Sheet(
-        on_plane((uv - 0.5) * check_size(size), plane, position),
+        embed_in_plane((uv - 0.5) * check_size(size), plane, position),
         np.array(faces),
         uv=uv,
         groups=side_groups(uv),
@@ -156,7 +173,7 @@ def staggered_grid(
 
 
 def row_faces(low: NDArray[np.int64], high: NDArray[np.int64], flipped: bool) -> list[tuple[int, int, int]]:
-    """Triangles between a row of m + 1 vertices and one of m + 2; ``flipped`` when the longer row is below."""
+    """Return triangles between a row of m + 1 vertices and one of m + 2; ``flipped`` if the longer row is below."""
     short, long = (high, low) if flipped else (low, high)
     out = [(short[i], long[i + 1], long[i]) for i in range(len(short))]
     out += [(short[i], short[i + 1], long[i + 1]) for i in range(len(short) - 1)]
@@ -164,7 +181,7 @@ def row_faces(low: NDArray[np.int64], high: NDArray[np.int64], flipped: bool) ->
 
 
 def side_groups(uv: NDArray[np.float64]) -> dict[str, NDArray[np.int64]]:
-    """Named vertices of a rectangle, by their texture coordinates."""
+    """Return the named vertices of a rectangle, by their texture coordinates."""
     u, v = uv.T
     sides = {"left": u == 0, "right": u == 1, "bottom": v == 0, "top": v == 1}
     corners = {f"{a}_{b}": sides[a] & sides[b] for a in ("bottom", "top") for b in ("left", "right")}
@@ -178,9 +195,15 @@ def disc(
     plane: str = "xz",
     position: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> Sheet:
-    """A disc of ``radius`` [m] centred at ``position`` [m]: ring r has 6 r vertices, 6 rings^2 triangles in all.
+    """Return a disc of rings of vertices: 6 r vertices in ring r, 6 rings^2 triangles in all.
 
-    plane: as in ``grid``. Groups: centre, rim.
+    Groups: centre, rim.
+
+    Args:
+        rings: Number of rings.
+        radius: Radius [m].
+        plane: As in grid.
+        position: Centre [m].
     """
     if int(rings) != rings or rings < 1 or not radius > 0:
         raise InputError(f"disc: got rings={rings}, radius={radius}; expected 1 or more rings and a radius above 0 [m]")
@@ -190,7 +213,7 @@ def disc(
         points.append(r / rings * np.stack([np.cos(angle), np.sin(angle)], axis=1))
     flat = np.concatenate(points)
     return Sheet(
-        on_plane(radius * flat, plane, position),
+        embed_in_plane(radius * flat, plane, position),
         ring_faces(rings),
         uv=0.5 + 0.5 * flat,
         groups={"centre": np.array([0]), "rim": np.arange(first_of_ring(rings), len(flat))},
@@ -199,12 +222,12 @@ def disc(
 
 
 def first_of_ring(r: int) -> int:
-    """Number of the first vertex of ring r."""
+    """Return the number of the first vertex of ring r."""
     return 1 + 3 * r * (r - 1) if r else 0
 
 
 def ring_faces(rings: int) -> NDArray[np.int64]:
-    """Triangles between each ring and the one inside it, sector by sector (six sectors)."""
+    """Return triangles between each ring and the one inside it, in six sectors."""
     faces = []
     for r in range(1, rings + 1):
         outer, inner = first_of_ring(r), first_of_ring(r - 1)
@@ -230,18 +253,21 @@ PARTS = {
 """Cells of each part: from column, to column, from row, to row."""
 
 TOES = {"hind_foot": (2, 0), "front_foot": (10, 0)}
-"""One cell more in front of each foot, so that it points the way it is to walk (+x)."""
+"""Cells that lengthen each foot towards +x, the walking direction."""
 
 
 def walker(cell: float = 0.2, position: Sequence[float] = (0.0, 0.0, 0.0)) -> Sheet:
-    """A walker of 104 triangles, 11 cells long and 8 high, in the x-y plane, facing +x.
+    """Return a walker of 104 triangles, 11 cells long and 8 high, in the x-y plane, facing +x.
 
-    cell: side of a cell [m]. position: of the point on the ground below its middle [m].
     Face groups: body, hind_leg, front_leg, hind_foot, front_foot. Groups: soles, and the vertices of each part.
+
+    Args:
+        cell: Side of a cell [m].
+        position: Point on the ground below its middle [m].
     """
     if not cell > 0:
         raise InputError(f"walker: got cell={cell}; expected a length above 0 [m]")
-    owner = cell_owners()
+    owner = find_cell_owners()
     corners = sorted({(i + a, j + b) for i, j in owner for a in (0, 1) for b in (0, 1)}, key=lambda c: (c[1], c[0]))
     number = {c: k for k, c in enumerate(corners)}
     faces: list[tuple[int, int, int]] = []
@@ -265,8 +291,8 @@ def walker(cell: float = 0.2, position: Sequence[float] = (0.0, 0.0, 0.0)) -> Sh
     )
 
 
-def cell_owners() -> dict[tuple[int, int], str]:
-    """Which part owns each cell (column, row)."""
+def find_cell_owners() -> dict[tuple[int, int], str]:
+    """Return the part to which each cell (column, row) belongs."""
     owner = {(i, j): part for part, (i0, i1, j0, j1) in PARTS.items() for i in range(i0, i1) for j in range(j0, j1)}
     owner.update({cell: part for part, cell in TOES.items()})
     return owner

@@ -1,4 +1,4 @@
-"""A triangle mesh with everything a thin shell needs to know about it."""
+"""Triangle mesh of a thin shell, with edges, hinges and named groups."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Sheet:
-    """A checked triangle mesh: constant topology of a thin shell.
+    """A checked triangle mesh: the constant topology of a thin shell.
 
-    vertices: (V, 3) [m], its rest shape. faces: (F, 3), counter-clockwise seen from the front. uv: (V, 2) texture
-    coordinates, or None; with uv_faces (F, 3) they may differ between the faces of a vertex.
-    groups: named sets of vertices. face_groups: named sets of faces.
+    Args:
+        vertices: Rest shape (V, 3) [m].
+        faces: Triangles (F, 3), counter-clockwise seen from the front.
+        uv: Texture coordinates (V, 2), or None.
+        uv_faces: Rows of uv for each face's corners (F, 3), which lets the faces of a vertex differ, or None.
+        groups: Named sets of vertices.
+        face_groups: Named sets of faces.
+        name: Name for messages.
     """
 
     vertices: NDArray[np.float64]
@@ -48,29 +53,47 @@ class Sheet:
             check_uv(self.name, np.asarray(self.uv), self.uv_faces, len(vertices), faces.shape)
 
     def select(self, what: str, which: str | int | Iterable[str | int]) -> Indices:
-        """Vertex numbers of a group name, an index, or a list of both; sorted, each once."""
-        return pick(f"{self.name}: {what}", which, self.groups, len(self.vertices))
+        """Return the numbers of the vertices of a group, an index, or a list of both; sorted, without duplicates.
+
+        Args:
+            what: Name of the argument for messages.
+            which: Group name, index, or list.
+        """
+        return resolve_members(f"{self.name}: {what}", which, self.groups, len(self.vertices))
 
     def select_faces(self, what: str, which: str | int | Iterable[str | int]) -> Indices:
-        """Face numbers of a face group's name, an index, or a list of both; sorted, each once."""
-        return pick(f"{self.name}: {what}", which, self.face_groups, len(self.faces))
+        """Return the numbers of the faces of a face group, an index, or a list of both; sorted, without duplicates.
+
+        Args:
+            what: Name of the argument for messages.
+            which: Name of a face group, index, or list.
+        """
+        return resolve_members(f"{self.name}: {what}", which, self.face_groups, len(self.faces))
 
     def with_groups(self, groups: Mapping[str, ArrayLike], face_groups: Mapping[str, ArrayLike] | None = None) -> Sheet:
-        """The same sheet with more named groups of vertices and of faces."""
+        """Return a copy with more named groups of vertices and of faces."""
         return replace(
             self,
             groups={**self.groups, **{k: np.asarray(v, dtype=np.int64) for k, v in groups.items()}},
             face_groups={**self.face_groups, **{k: np.asarray(v, np.int64) for k, v in (face_groups or {}).items()}},
         )
 
-    def placed(self, scale: float = 1.0, rotation: ArrayLike | None = None, position: ArrayLike = (0, 0, 0)) -> Sheet:
-        """Scaled, turned by the rotation matrix (3, 3), then moved to ``position`` [m]."""
+    def transform(
+        self, scale: float = 1.0, rotation: ArrayLike | None = None, position: ArrayLike = (0, 0, 0)
+    ) -> Sheet:
+        """Return a copy that is scaled, rotated, then moved.
+
+        Args:
+            scale: Factor.
+            rotation: Rotation matrix (3, 3), or None.
+            position: Translation [m].
+        """
         turn = np.eye(3) if rotation is None else np.asarray(rotation, dtype=np.float64)
         return replace(self, vertices=scale * self.vertices @ turn.T + np.asarray(position, dtype=np.float64))
 
 
 def check_members(what: str, members: Indices, count: int) -> None:
-    """Raise unless ``members`` are indices below ``count``."""
+    """Raise InputError unless ``members`` are indices below ``count``."""
     values = np.asarray(members)
     if values.size and not (np.issubdtype(values.dtype, np.integer) and 0 <= values.min() <= values.max() < count):
         raise InputError(f"{what}: got {values.tolist()[:8]}; expected whole numbers from 0 to {count - 1}")
@@ -79,7 +102,7 @@ def check_members(what: str, members: Indices, count: int) -> None:
 def check_uv(
     name: str, uv: NDArray[np.float64], uv_faces: Indices | None, vertices: int, faces: tuple[int, ...]
 ) -> None:
-    """Raise unless texture coordinates fit the mesh."""
+    """Raise InputError unless texture coordinates fit the mesh."""
     if uv.ndim != 2 or uv.shape[1] != 2 or not np.isfinite(uv).all():
         raise InputError(f"{name}: uv has shape {uv.shape}; expected (points, 2) of finite numbers")
     if uv_faces is None and len(uv) != vertices:
@@ -90,8 +113,10 @@ def check_uv(
         check_members(f"{name}: uv_faces", uv_faces, len(uv))
 
 
-def pick(what: str, which: str | int | Iterable[str | int], groups: Mapping[str, Indices], count: int) -> Indices:
-    """Resolve names and numbers into sorted indices."""
+def resolve_members(
+    what: str, which: str | int | Iterable[str | int], groups: Mapping[str, Indices], count: int
+) -> Indices:
+    """Return names and numbers as sorted indices."""
     chosen: list[int] = []
     for entry in [which] if isinstance(which, (str, int)) else which:
         if isinstance(entry, str):

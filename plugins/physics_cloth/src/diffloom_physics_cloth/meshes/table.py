@@ -1,4 +1,4 @@
-"""Sheets described by plain tables, as scene files write them, and sheets from surface meshes."""
+"""Sheets from the tables of scene files, and from surface meshes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import trimesh
 
 
-def from_trimesh(mesh: trimesh.Trimesh, name: str = "mesh") -> Sheet:
-    """The sheet of a ``trimesh.Trimesh``.
+def convert_trimesh(mesh: trimesh.Trimesh, name: str = "mesh") -> Sheet:
+    """Return the sheet of a ``trimesh.Trimesh``.
 
-    Vertices at exactly the same place are merged: files repeat them along seams of the texture, where the cloth must
-    hold together. Texture coordinates stay per corner. Group: rim, the vertices of the boundary, if there is one.
+    Vertices at exactly one place are merged, because files repeat them along seams of the texture. Texture coordinates
+    stay per corner. Group: rim, the vertices of the boundary, if there is one.
     """
     vertices, number = merge_equal(np.asarray(mesh.vertices, dtype=np.float64))
     corners = np.asarray(mesh.faces, dtype=np.int64)
@@ -39,7 +39,7 @@ def from_trimesh(mesh: trimesh.Trimesh, name: str = "mesh") -> Sheet:
 
 
 def merge_equal(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], Indices]:
-    """The distinct points in the order of their first appearance, and the new number of each old point."""
+    """Return the distinct points in the order of first appearance, and the new number of each old point."""
     _, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -47,12 +47,12 @@ def merge_equal(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], Indic
     return points[first[order]], rank[inverse.reshape(-1)]
 
 
-def load(file: str | Path) -> Sheet:
-    """Read OBJ, PLY, STL, OFF, GLB or glTF."""
+def load_sheet(file: str | Path) -> Sheet:
+    """Read a sheet from an OBJ, PLY, STL, OFF, GLB or glTF file."""
     path = Path(file)
     if not path.is_file():
         raise InputError(f"mesh file {str(file)!r} does not exist; the path is taken from {Path.cwd()}")
-    return from_trimesh(read_triangles(path), name=path.name)
+    return convert_trimesh(read_triangles(path), name=path.name)
 
 
 SHAPES: Mapping[str, Callable[..., Sheet]] = {
@@ -67,27 +67,31 @@ SheetLike = Sheet | str | Path | Mapping[str, Any]
 
 
 def make_sheet(mesh: SheetLike) -> Sheet:
-    """A sheet from what a user writes.
+    """Return the sheet that a user describes.
 
-    A Sheet is returned as it is; a path is a mesh file; a table names a built-in ``shape`` with its arguments, such as
-    ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``, or a ``file`` with ``scale`` and ``position``.
+    Args:
+        mesh: A Sheet, which is returned itself; the path of a mesh file; or a table that names a built-in ``shape``
+            with its
+            arguments, such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``, or a ``file`` with ``scale``
+            and
+            ``position``.
     """
     if isinstance(mesh, Sheet):
         return mesh
     if isinstance(mesh, (str, Path)):
-        return SHAPES[mesh]() if isinstance(mesh, str) and mesh in SHAPES else load(mesh)
+        return SHAPES[mesh]() if isinstance(mesh, str) and mesh in SHAPES else load_sheet(mesh)
     if not isinstance(mesh, Mapping) or ("shape" in mesh) == ("file" in mesh):
         raise InputError(f"mesh: got {mesh!r}; expected a file name or a table with either 'shape' or 'file'")
     arguments = dict(mesh)
     if "file" in arguments:
-        sheet = load(arguments.pop("file"))
-        return call("file", sheet.placed, arguments)
+        sheet = load_sheet(arguments.pop("file"))
+        return call_with_table("file", sheet.transform, arguments)
     shape = check_choice("mesh.shape", str(arguments.pop("shape")), SHAPES)
-    return call(shape, SHAPES[shape], arguments)
+    return call_with_table(shape, SHAPES[shape], arguments)
 
 
-def call(what: str, function: Callable[..., Sheet], arguments: Mapping[str, Any]) -> Sheet:
-    """``function(**arguments)``; a wrong argument name is an InputError."""
+def call_with_table(what: str, function: Callable[..., Sheet], arguments: Mapping[str, Any]) -> Sheet:
+    """Return ``function(**arguments)``; raise InputError for a wrong argument name."""
     try:
         return function(**arguments)
     except TypeError as cause:

@@ -32,33 +32,48 @@ def schema(kind: str | None) -> None:
 @click.argument("clip", type=click.Path())
 @click.option("--out", type=click.Path(), help="The experiment file (default: the clip's name with .toml).")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-def new(clip: str, out: str | None, overwrite: bool) -> None:
+@click.option("--kind", metavar="KIND", help="Motion: pendulum, throw, bounces or slide (default: recognise it).")
+@click.option(
+    "--size",
+    metavar="METRES",
+    help="A ball's diameter, or a box's width, height and depth, for the scale: 0.067 or '0.1 0.05 0.08'.",
+)
+@click.option(
+    "--fov", type=float, metavar="DEGREES", help="The camera's vertical field of view (default: 40, roughly)."
+)
+def new(
+    clip: str, out: str | None, overwrite: bool, kind: str | None, size: str | None, fov: float | None
+) -> None:  # fmt: skip
     """Look at the video CLIP, describe it, and write an experiment for it with a contact sheet.
 
-    It proposes a background, masks, a scale and a model (a pendulum or a throw). The file has comments, runs unchanged,
-    and is meant to be edited.
+    It proposes a background, masks, a scale and a model. The file has comments, runs unchanged, and is meant to be
+    edited. A pendulum or a throw is recognised; --kind names bounces and slides. --size makes the object's size the
+    scale.
     """
-    from diffloom_video.new_clip import inspect_clip, write_contact_sheet, write_experiment
+    from diffloom_video.new_clip import Known, inspect_clip, write_contact_sheet, write_experiment
 
     place = Path(out) if out is not None else Path(clip).with_suffix(".toml")
     sheet = place.with_name(f"{place.stem}-contact-sheet.png")
     for there in (place, sheet):
         if there.exists() and not overwrite:
             raise click.UsageError(f"{there} exists already; give --out another.toml, or --overwrite")
-    seen = inspect_clip(Path(clip))
+    try:
+        lengths = tuple(float(each) for each in (size or "").replace(",", " ").split())
+    except ValueError:
+        raise click.UsageError(f"--size: got {size!r}; expected metres, such as 0.067 or '0.1 0.05 0.08'") from None
+    known = Known(kind, lengths, fov)
+    seen = inspect_clip(Path(clip), known)
     for sentence in seen.sentences:
         click.echo(sentence)
     write_contact_sheet(sheet, seen.video)
-    write_experiment(seen, Path(clip), place)
+    write_experiment(seen, Path(clip), place, known)
     click.echo(f"contact sheet: {sheet}  (look at it first: are the rings around the object?)")
     click.echo(f"experiment: {place}  (run it: diffloom run {place})")
 
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path())
-@click.option(
-    "--renderer", "renderers", metavar="NAME", multiple=True, help="Compile for this renderer; may be repeated."
-)
+@click.option("--renderer", "renderers", metavar="NAME", multiple=True, help="Compile for this renderer.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Number of processes at once (default: one per processor).")
 def warm(files: tuple[str, ...], renderers: tuple[str, ...], jobs: int | None) -> None:
     """Compile the programs that the experiment FILES need, so that running them starts at once.

@@ -177,7 +177,7 @@ def _viewer(experiment: AbstractExperiment) -> Any:
 
 
 @click.command()
-@click.option("--renderer", metavar="NAME", help="Draw with this renderer (default: softras).")
+@click.option("--renderer", metavar="NAME", help="Draw with this renderer (default: coverage).")
 @click.option("--out", type=click.Path(), help="Folder for the run (default: runs/demo).")
 @click.option("--quick", is_flag=True, help="Fewer frames and iterations.")
 def demo(renderer: str | None, out: str | None, quick: bool) -> None:
