@@ -81,7 +81,7 @@ def timed(
 
 
 def case_of(tree: Tree, count: int, steps: int = 200) -> dict[str, Any]:
-    """The tree as others read it."""
+    """Return the tree in MuJoCo's format, which the peers read."""
     links = [
         {
             "name": link.name, "parent": link.parent, "mass": link.mass, "centre": link.centre.tolist(),
@@ -98,7 +98,7 @@ def case_of(tree: Tree, count: int, steps: int = 200) -> dict[str, Any]:
 
 
 def others(cases: list[dict[str, Any]], peers: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """What each of the peers took, by name; nothing for those that cannot be run."""
+    """Return the time of each peer, by name; peers that cannot be run are left out."""
     python = os.environ.get("DIFFLOOM_MUJOCO_PYTHON")
     if not python:
         return {}

@@ -1,4 +1,4 @@
-"""How fast thin shells run: a sheet with bending and drag falls on the ground, forward and with gradients.
+"""Speed of thin shells: a sheet with bending and drag falls on the ground, forward and with gradients.
 
     python benchmarks/cloth.py [--newton PYTHON] [--sizes 64 2048] [--threads 2]
 

@@ -124,7 +124,7 @@ print(libraries, time.perf_counter() - begin - libraries)
 
 
 def start_times() -> None:
-    """From a new process to the first gradient of the springs' example, without and with compiled code on disk."""
+    """Measure a new process up to the first gradient of springs, without and with compiled code on disk."""
     print("start of a process to its first gradient, s: torch and numba / all the rest")
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "DIFFLOOM_CACHE_DIR": folder, "DIFFLOOM_QUIET": "1"}

@@ -1,4 +1,4 @@
-"""How long DIB-R takes beside the soft rasterizer: forward and backward, in one process, turn by turn.
+"""Speed of DIB-R beside the soft rasteriser: forward and backward, in one process, turn by turn.
 
     python benchmarks/dibr.py [--sizes 64 128 256] [--levels 1 2 3 4] [--frames 4] [--shading unlit phong] [--repeats 7]
 

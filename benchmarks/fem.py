@@ -1,4 +1,4 @@
-"""How fast deformable solids run: a neo-Hookean block falls on the ground, forward and with gradients.
+"""Speed of deformable solids: a neo-Hookean block falls on the ground, forward and with gradients.
 
     python benchmarks/fem.py [--newton PYTHON] [--sizes 100 1000] [--threads 2]
 

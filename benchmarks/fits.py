@@ -46,7 +46,7 @@ class Checkout:
         )  # fmt: skip
 
     def fit(self, file: Path, seed: int, changes: dict[str, Any], quick: bool = False) -> dict[str, Any]:
-        """What came of one fit, and what it took."""
+        """Return the outcome of one fit, and its time."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([str(file), seed, changes, quick]) + "\n")

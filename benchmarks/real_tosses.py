@@ -54,7 +54,7 @@ def problem_of(clips: list[Clip], law: str) -> MotionScene:
 
 
 def unknowns(problem: MotionScene) -> dict[str, float]:
-    """Where friction, stiffness and damping start."""
+    """Return the start values of friction, stiffness and damping."""
     model = problem.model
     names = ("friction", "contact_stiffness", model.contact.damping_name)
     return {name: float(model.spec(name).default[0]) for name in names}

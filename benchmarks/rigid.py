@@ -1,4 +1,4 @@
-"""How fast rigid bodies run: bodies of 8 to 250 vertices are dropped on the ground, forward and with gradients.
+"""Speed of rigid bodies: bodies of 8 to 250 vertices are dropped on the ground, forward and with gradients.
 
     python benchmarks/rigid.py [--newton PYTHON] [--bodies 1 10 100] [--shapes box pear torus]
 
@@ -99,7 +99,7 @@ def newtons(python: str, path: str, mode: str, repeats: int) -> dict[str, float]
 
 
 def measure(shape: str, bodies: int, given: argparse.Namespace) -> None:
-    """Both engines in turn, so that both see the machine's fast and slow phases; one row of the table."""
+    """Run both engines in turn, so that both see the machine's fast and slow phases; one row of the table."""
     case = case_of(shape, bodies, given.collisions)
     mine: dict[str, float] = {}
     theirs: dict[str, dict[str, float]] = {}

@@ -43,7 +43,7 @@ def sample(field: Tensor, y: Tensor, x: Tensor, walls: bool, face: str) -> Tenso
 
 
 def project(velocity: Tensor, walls: bool) -> Tensor:
-    """Without divergence."""
+    """Return the velocity without its divergence."""
     velocity = inner(velocity, walls)
     u, v = velocity.unbind(-1)
     source = u.roll(-1, 1) - u + v.roll(-1, 0) - v

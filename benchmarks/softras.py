@@ -74,7 +74,7 @@ def native(kind: str, vertices: Tensor, faces: Tensor, size: int, kept: int | No
 
 
 def pytorch3d(kind: str, vertices: Tensor, faces: Tensor, size: int) -> Callable[[], Tensor]:
-    """The same by PyTorch3D's own renderer and shaders."""
+    """Draw the scene by PyTorch3D's own renderer and shaders."""
     from pytorch3d import renderer as lib
     from pytorch3d.structures import Meshes
 

@@ -58,7 +58,7 @@ def given_frames() -> int:
 
 
 def export(problem: MotionScene, path: str, steps: int) -> None:
-    """What the other side reads."""
+    """Return the case that the toolbox reads."""
     assert len(problem.groups) == 1
     group = problem.groups[0]
     starts = group.starts
@@ -100,7 +100,7 @@ def main() -> None:
         MotionStage(GaussNewton(width=1e-3), 8, frames=25, fixed=("contact_stiffness", "friction_stiffness")),
         MotionStage(GaussNewton(width=5e-3), 20),
     )
-    fit_motion(problem, UNKNOWNS, [replace(stages[0], iterations=1)])  # compiles, or reads what was compiled
+    fit_motion(problem, UNKNOWNS, [replace(stages[0], iterations=1)])  # compiles, or reads compiled code
     ours: list[tuple[float, float]] = []
     begin = time.process_time()
 
@@ -109,7 +109,7 @@ def main() -> None:
     def observe(state: FitState, record: Record) -> None:
         nonlocal begin
         now = time.process_time()
-        # Over all frames, whatever a stage looks at.
+        # Over all frames, also in stages that compare some of them.
         ours.append((now - begin, mean_loss(problem, experiment.loss, experiment.shared_values(record.values))))
         begin += time.process_time() - now  # the toolbox is not charged for its records either
 

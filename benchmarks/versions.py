@@ -1,11 +1,11 @@
-"""Whether a change made anything slower: the benchmarks of this checkout and of another, call by call in turn.
+"""Compare the speed of this checkout with another's: their benchmarks, call by call in turn.
 
     python benchmarks/versions.py ../before/.venv/bin/python ../before [--families fem softras] [--rounds 30]
 
 Either checkout runs in a process of its own that stays, on one thread, and both are asked for the same case in turn.
 The best call of each counts: on a busy machine a call of some milliseconds is often left alone, a whole run is not.
---clock processor counts processor time of the calling thread, which waiting for others does not lengthen.
-Ratios are the other's seconds over ours, forward and with gradient: above 1 this checkout is quicker.
+--clock processor counts processor time of the calling thread, which waiting for other threads does not lengthen.
+Ratios are seconds of the other checkout over ours, forward and with gradient: above 1 this checkout is quicker.
 """
 
 from __future__ import annotations

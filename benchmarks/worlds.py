@@ -1,4 +1,4 @@
-"""How fast worlds run: a rigid ball falls onto a sheet that is held at its rim, forward and with gradients.
+"""Speed of worlds: a rigid ball falls onto a sheet that is held at its rim, forward and with gradients.
 
     python benchmarks/worlds.py [--newton PYTHON] [--sizes 32 128 512] [--threads 1 --clock processor]
 
@@ -7,7 +7,7 @@ SolverSemiImplicit then runs the same ball and sheet with the same step in turn 
 alone. How rates are taken is said in peers/race.py; the gradient is that with respect to the material of every triangle
 and the start velocities of the sheet. Vertices of the sheet touch the ball, as with Newton, and triangles do not.
 DIFFLOOM_BENCH_MUJOCO names a Python with `pip install mujoco`, whose rate forward then stands in the last column: its
-sheet and its contacts are others (peers/mujoco_worlds.py), and it has no gradient of such a scene.
+sheet and its contacts differ (peers/mujoco_worlds.py), and it has no gradient of such a scene.
 """
 
 import json

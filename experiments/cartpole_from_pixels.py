@@ -26,8 +26,8 @@ from diffloom_fitting.fits import peak_memory
 
 DT, EVERY, DECISIONS, FORCE = 5e-3, 8, 75, 10.0
 EYES = {"image_size": (64, 64), "frames": 2, "reads": "moments", "hidden": (32, 64, 64)}
-NEARLY = 0.1  # how far a plan may end from upright and at rest: feedback does the rest
-NEAR = torch.tensor([0.03, 0.05, 0.1, 0.2], dtype=torch.float64)  # how far from the plan the teacher shows its way
+NEARLY = 0.1  # distance from upright and at rest at which a plan may end: feedback does the rest
+NEAR = torch.tensor([0.03, 0.05, 0.1, 0.2], dtype=torch.float64)  # distances from the plan at which the teacher acts
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ def images(scene, s):
 
 
 def episodes(scene, plan, count, noise, policy=None, spread=1.0, since=0):
-    """``count`` episodes, the first from the start itself and the others from near it, driven by the teacher with noise
-    on its force [N], or by a policy that sees images: what was seen near the plan and what the teacher would have done
+    """``count`` episodes, the first from the start itself and the rest from near it, driven by the teacher with noise
+    on its force [N], or by a policy that sees images: the observations near the plan, the teacher's forces
     there, and the states, (decisions + 1, count, 4). since: decision at which they begin, on the plan."""
     states, forces, _ = plan
     s = states[since] + spread * NEAR * torch.randn(count, 4, dtype=torch.float64) * (torch.arange(count) > 0)[:, None]
@@ -222,7 +222,7 @@ def improve(scene, iterations):
 
 
 def learn(seed, quick=False, say=print):
-    """From nothing to a policy that sees: what it reaches after each part, and the environment steps until then."""
+    """Train a policy on images from nothing: its returns after each part, and the environment steps until then."""
     torch.manual_seed(seed)
     decisions = 12 if quick else DECISIONS
     clock, rows = time.process_time(), []
@@ -244,7 +244,7 @@ def learn(seed, quick=False, say=print):
     count = 2 if quick else 8
     seen, wanted, path = episodes(scene, plan, count + 4, 1.0)
     steps += path.shape[1] * len(forces)
-    # What it is to do when it comes to the top too fast or beside it, which the teacher from the start never does.
+    # Behaviour when it comes to the top too fast or beside it, which the teacher from the start never does.
     for since in (len(forces) // 3, 2 * len(forces) // 3):
         more, right, _ = episodes(scene, plan, count, 1.0, spread=2.0, since=since)
         seen, wanted = torch.cat([seen, more]), torch.cat([wanted, right])
@@ -265,7 +265,7 @@ def learn(seed, quick=False, say=print):
 
 
 def main():
-    """Learn, and keep what was reached and the weights."""
+    """Learn, and keep the returns and the weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true")

@@ -1,6 +1,6 @@
 """The control experiments over seeds, beside a random policy, state supervision and CMA-ES.
 
-python experiments/control_study.py run control-fem --seeds 0:6    # keeps what is finished in runs/control
+python experiments/control_study.py run control-fem --seeds 0:6    # keeps finished seeds in runs/control
 python experiments/control_study.py sizes                          # control-cloth from 128 to 2048 triangles
 python experiments/control_study.py write                          # results/control.md, .json and the plots
 """
@@ -26,7 +26,7 @@ from diffloom_fitting.stages import Stage
 
 FOLDER = Path(__file__).parent
 NAMES = ("control-walker", "control-fem", "control-cloth")
-# What the paper reaches from an image, and what we set out for: squared distance of the centre [m^2].
+# Results of the paper from an image, and our aims: squared distance of the centre [m^2].
 PAPER = {"control-walker": "solved in 3", "control-fem": ".107 after 40", "control-cloth": ".199 after 50"}
 GOALS = {"control-walker": 0.09, "control-fem": 0.08, "control-cloth": 0.1}
 WAYS = {"pixels": "ours, from one image", "state": "3D states", "cma": "CMA-ES", "random": "random"}

@@ -1,4 +1,4 @@
-"""How well could any one restitution and friction predict tosses of the elbow? A bound by choosing after the fact.
+"""Bound on predictions of the elbow's tosses by any single restitution and friction, chosen after the fact.
 
 Each toss of experiments/real/real-elbow.toml is simulated as a whole, from what its flight tells, with every pair of a
 grid of dissipations and frictions. The mean over tosses of the best pair is what a fit of both could reach at most on
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--tosses", default="40:100")
     parser.add_argument("--inertias", choices=tuple(INERTIAS), default="solid")
     given = parser.parse_args()
-    # Whole tosses instead of windows; what is stiff takes short steps.
+    # Whole tosses instead of windows; stiff contact takes short steps.
     changes = [f'clips.fit="{given.tosses}"', 'clips.holdout="0:1"', "clips.windows=[121, 121]", "substeps=24"]
     changes += [f"unknowns.{name}.start={INERTIAS[given.inertias]}" for name in ("inertia[upper]", "inertia[fore]")]
     experiment = load_motion(str(FILE), tuple(changes))

@@ -1,9 +1,9 @@
-"""Why does the elbow's restitution scatter from impact to impact? A regression over single impacts, cross-validated.
+"""Scatter of the elbow's restitution: a regression over single impacts, cross-validated.
 
-Impacts of one corner, all others clear of the ground before and after, are looked for in tosses of the elbow. Parabolas
-through the frames on either side give the corner's velocity before and after, and so its restitution and how well that
-is known. What might explain it: speeds, the hinge's angle, the mass that the corner feels with the hinge rigid and with
-the links free of each other, which link and corner, how near the next corner is, the impact's order.
+Impacts of one corner, with all other corners clear of the ground before and after, are found in tosses of the elbow.
+Parabolas through the frames on either side give the corner's velocity before and after, and so its restitution and how
+well that is known. What might explain it: speeds, the hinge's angle, the mass that the corner feels with the hinge
+rigid and with the links free of each other, which link and corner, how near the next corner is, the impact's order.
 
     DIFFLOOM_REAL_DATA=FOLDER python experiments/elbow_impacts.py --tosses 0:200
 """
@@ -24,7 +24,7 @@ FILE = Path(__file__).parent / "real" / "real-elbow.toml"
 Array = NDArray[np.float64]
 HALF, HINGE, OFFSET = np.array([0.05, 0.025, 0.025]), np.array([-0.035, 0.06, 0.0]), np.array([0.035, 0.0, 0.0])
 MASS = 0.37
-INERTIA = np.diag([1.54e-4, 3.85e-4, 3.85e-4])  # of a solid box
+INERTIA = np.diag([1.54e-4, 3.85e-4, 3.85e-4])  # inertia of a solid box
 CLEAR, LOW, SPEED = 0.004, 0.008, 0.25  # [m], [m], [m/s]
 KINDS = (
     ("line", 1, 1e-2), ("line", 1, 1e-1), ("parabola", 2, 1e-1), ("parabola", 2, 1.0), ("kernel", 0, 0.3),
@@ -83,7 +83,7 @@ def skew(v: Array) -> Array:
 
 
 def side_of(track: Array, frames: Array, at: float, rate: float) -> tuple[Array, float]:
-    """(3,): velocity at frame ``at`` of a parabola through some frames, and its deviation along z by what is left."""
+    """(3,): velocity at frame ``at`` of a parabola through some frames, and its deviation along z by the residuals."""
     t = (frames - at) / rate
     design = np.stack([np.ones_like(t), t, t * t], axis=1)
     found, _, _, _ = np.linalg.lstsq(design, track[frames], rcond=None)

@@ -1,4 +1,4 @@
-"""What the elbow's description predicts as it stands, beside what was found: errors from the first contact on.
+"""Predictions by the elbow's unchanged description and by fitted values: errors from the first contact on.
 
 Where experiments/real/real-elbow.toml starts, it already knows what the recording taught: inertias of solid boxes, a z
 axis that leans, and the ground of each toss. Here the description is taken by its word as well: its own inertias, the
@@ -20,7 +20,7 @@ import torch
 from diffloom_motion import load_motion, settle_starts
 
 FILE = Path(__file__).parent / "real" / "real-elbow.toml"
-#: As described, the hinge neither damped nor anything recorded corrected.
+#: Settings as described: no damping of the hinge, no correction of the recording.
 PLAIN = (
     "recording.level=[0.0, 0.0, 1.0]",
     "clips.grounded=false",

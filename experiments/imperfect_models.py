@@ -1,4 +1,4 @@
-"""What wrong models cost: the paper's Table 4 (left), and what the verdict says of each fit.
+"""Cost of wrong models: the paper's Table 4 (left), and the verdict of each fit.
 
     python experiments/imperfect_models.py                 # all rows, 30 objects each; finished fits are kept
     python experiments/imperfect_models.py --row friction --count 2 --quick --out try

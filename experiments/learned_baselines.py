@@ -1,4 +1,4 @@
-"""What learning from videos, and searching without gradients, make of the experiments on rigid bodies.
+"""Learning from videos and searching without gradients, on the experiments with rigid bodies.
 
     python experiments/learned_baselines.py                # both experiments: an hour on one core
     python experiments/learned_baselines.py --quick        # the reduced version that a test runs
@@ -7,15 +7,15 @@
 - A **learned regressor** in the spirit of the paper's ConvLSTM: convolutions on every frame, a recurrent net over
   frames, the logarithms of the unknowns at its end. Trained on videos that `diffloom dataset` draws (seeds from 0 on),
   in sets of growing size; when training was at its best is decided on other videos (seeds from 50,000 on), and tested
-  on yet others (from 100,000 on). Where errors fall as a power of the number of videos, the number at which they would
-  come within ten times ours is extrapolated: far beyond what was tried, and no more than that.
-- **REINFORCE** on the same simulator, treated as a black box: a Gaussian over the unknowns, moved by the losses of what
-  is drawn from it.
+  on a third set (from 100,000 on). Where errors fall as a power of the number of videos, the number at which they would
+  come within ten times ours is extrapolated: far beyond the numbers that were tried.
+- **REINFORCE** on the same simulator, treated as a black box: a Gaussian over the unknowns, moved by the losses of its
+  samples.
 - **Ours**: the fit of the experiment file, on the videos that REINFORCE sees; and on what the regressor sees, the first
-  of its test videos, as small as they are there and rounded to 8 bits.
+  of its test videos, at their small size and rounded to 8 bits.
 
 Errors are relative, medians over test videos and unknowns. Seconds are of the processor. `--data DIR` keeps the videos:
-a run that was stopped draws none twice. What was found is written row by row, over rows of the same name alone.
+a run that was stopped draws none twice. Results are written row by row, over rows of the same name alone.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Regressor(nn.Module):
 
 
 def settings(name: str, effort: Effort) -> tuple[str, ...]:
-    """What makes an experiment's videos small."""
+    """Return the changes that make an experiment's videos small."""
     size = effort.pixels
     return (f"camera.size=[{size},{size}]", 'precision="float32"', f"target.rate={RATE[name]}")
 
@@ -101,7 +101,7 @@ def settings(name: str, effort: Effort) -> tuple[str, ...]:
 def videos(
     name: str, count: int, seed: int, effort: Effort, folder: Path, quick: bool, most: int | None = None
 ) -> Videos:
-    """Those of seeds from ``seed`` on; of ``count`` that are drawn, the first ``most``."""
+    """Return the videos of seeds from ``seed`` on; of ``count`` that are drawn, the first ``most``."""
     changed = settings(name, effort)
     recipe = Recipe(str(FOLDER / f"{name}.toml"), count, seed=seed, format="npz", settings=changed, quick=quick)
     place, made, began = folder / f"{name}-{seed}", [0], time.process_time()
@@ -239,7 +239,7 @@ def searched(name: str, seed: int, effort: Effort, quick: bool) -> dict[str, Any
 
 
 def table(learnt: list[dict[str, Any]], fits: list[dict[str, Any]]) -> str:
-    """What was found, as text."""
+    """Return the results as text."""
     lines = ["| experiment | method | median relative error | cost |", "|---|---|---|---|"]
     for name in dict.fromkeys(r["experiment"] for r in learnt):
         own, tried = [r for r in learnt if r["experiment"] == name], [f for f in fits if f["experiment"] == name]
@@ -263,7 +263,7 @@ def table(learnt: list[dict[str, Any]], fits: list[dict[str, Any]]) -> str:
 
 
 def extrapolated(own: list[dict[str, Any]], tried: list[dict[str, Any]]) -> list[str]:
-    """How many videos would bring the regressor within ten times ours."""
+    """Extrapolate the number of videos with which the regressor would come within ten times our error."""
     found = []
     for label, key in (("ours on its images", "coarse"), ("ours", "ours")):
         there = [f[key]["error"] for f in tried if key in f]
@@ -285,7 +285,7 @@ def extrapolated(own: list[dict[str, Any]], tried: list[dict[str, Any]]) -> list
 
 
 class Found:
-    """What was found so far, in a file: rows of the regressor by experiment and videos, fits by experiment and seed."""
+    """Results so far, in a file: rows of the regressor by experiment and videos, fits by experiment and seed."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -294,7 +294,7 @@ class Found:
             self.rows = json.loads(file.read_text())
 
     def put(self, kind: str, row: dict[str, Any]) -> None:
-        """In place of the row of the same name."""
+        """Replace the row of this name."""
 
         def name(row: dict[str, Any]) -> tuple[int, int]:
             return EXPERIMENTS.index(row["experiment"]), row["videos" if kind == "learned" else "seed"]

@@ -43,7 +43,7 @@ def panels(name: str, seed: int) -> list[Tensor]:
 
 
 def sheet(columns: dict[str, list[Tensor]]) -> Image.Image:
-    """Experiments side by side, with their names above and what is shown at the left."""
+    """Experiments side by side, with their names above and labels at the left."""
     left = 40
     made = Image.new("RGB", (left + len(columns) * (SIZE + 4), BAND + 3 * (SIZE + 4)), "white")
     pen = ImageDraw.Draw(made)

@@ -54,7 +54,7 @@ class Carts:
         return self.seen(), reward.float().numpy(), self.k == self.decisions
 
     def share(self):
-        """What of the step's reward counts when a policy is judged."""
+        """Return the weight of the step's reward when a policy is judged."""
         return 1.0
 
     def env(self):
@@ -87,7 +87,7 @@ class Arms:
         return torch.cat([self.s[:, :2], 0.1 * self.s[:, 2:], off], dim=1).float().numpy()
 
     def share(self):
-        """What of the step's reward counts when a policy is judged: the mean from 0.8 s on."""
+        """Return the weight of the step's reward when a policy is judged: the mean from 0.8 s on."""
         return 1.0 / 11.0 if self.k >= 20 else 0.0
 
     def step(self, actions):
@@ -141,7 +141,7 @@ class Crawlers:
         return torch.cat([*parts, clock], dim=1).float().numpy()
 
     def share(self):
-        """What of the step's reward counts when a policy is judged: the last."""
+        """Return the weight of the step's reward when a policy is judged: the last step alone."""
         return 1.0 if self.k == self.decisions else 0.0
 
     def step(self, actions):
@@ -168,7 +168,7 @@ SCENES = {"cartpole": Carts, "reach": Arms, "crawler": Crawlers}
 
 
 def vector_env(scenes):
-    """As stable-baselines3 has it: an episode that is over begins again at once."""
+    """Environment for stable-baselines3, in which a finished episode begins again at once."""
     from stable_baselines3.common.vec_env import VecEnv
 
     class Vector(VecEnv):
@@ -231,7 +231,7 @@ def learn(kind, steps, seed, out, enough):
 
 
 def check(kind):
-    """The same actions, in the batch and in the Gymnasium environment: returns differ by rounding."""
+    """Compare equal actions in the batch and in the Gymnasium environment: returns differ by rounding."""
     scenes, rng = kind(2), np.random.default_rng(0)
     env = scenes.env()
     scenes.begin(), env.reset()

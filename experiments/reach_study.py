@@ -16,7 +16,7 @@ from diffloom_fitting.fits import peak_memory
 from diffloom_fitting.loop import advance, begin
 
 FOLDER = Path(__file__).parent
-LENGTH, EVERY = 0.4, 16  # of a link [m]; steps of a decision, 40 ms
+LENGTH, EVERY = 0.4, 16  # length of a link [m]; steps of a decision, 40 ms
 ENOUGH = -4e-4  # the return that counts as reached [m^2]: the tip is within 2 cm of the goal, root mean square
 
 

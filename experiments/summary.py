@@ -9,7 +9,7 @@ MARKS = ("<!-- summary: begin -->", "<!-- summary: end -->")
 MARKS_BESIDE = ("<!-- beside: begin -->", "<!-- beside: end -->")
 OTHERS = ("3D states", "CMA-ES", "finite differences")
 PAIRS = ("softras <- softras", "dibr <- dibr", "dibr <- softras", "softras <- dibr")
-# What the paper reports from video (its Tables 1 to 3), and the error we set out to reach.
+# Results of the paper from video (its Tables 1 to 3), and our aims.
 KNOWN = {
     "rigid-mass": {"density": ("9.0e-5", 1e-6)},
     "rigid-contact-linear": {

@@ -1,4 +1,4 @@
-"""Fits that once ended with a small ± on a wrong number: what is printed of each now.
+"""Fits that once ended with a small ± on a wrong number, with their present output.
 
 python experiments/trust_rows.py              # all that need no recording
 python experiments/trust_rows.py --real       # also three arcs of a real ball (DIFFLOOM_REAL_DATA)

@@ -1,4 +1,4 @@
-"""How often the verdict and ± are right: fits of synthetic videos whose truth is known.
+"""Rate at which the verdict and ± are right: fits of synthetic videos whose truth is known.
 
     python experiments/trust_study.py --quick                    # a few fits of each kind
     python experiments/trust_study.py --count 67 --first 40000   # the study of docs/trust.md; run again, it goes on
@@ -160,7 +160,7 @@ def blotches(shape: torch.Size, seed: int) -> Tensor:
 
 
 def _compressed(target: Target) -> Target:
-    """The same through H.264."""
+    """Return the target after H.264 compression."""
     assert target.frames is not None
     pixels = (target.frames.clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
     with tempfile.TemporaryDirectory() as folder:
@@ -217,7 +217,7 @@ def jobs(first: int, count: int) -> Iterator[Job]:
 
 
 def job_of(row: dict[str, Any]) -> Job:
-    """Which fit a row is of."""
+    """Return the key of the fit that a row describes."""
     return row["study"], row["family"], row["noise"], row["seed"]
 
 

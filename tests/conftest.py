@@ -41,8 +41,8 @@ class Environment:
         return str(self.folder / "bin" / "python")
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run Python here, without whatever plugin switches the tests' own environment has, and with one thread. What
-        it compiles goes where the tests' own kernels are, and may be found there."""
+        """Run Python here with one thread, without the plugin switches of the tests' own environment. Compiled code
+        goes to the tests' own cache."""
         kept = {"DIFFLOOM_CACHE_DIR"}
         clean = {name: value for name, value in os.environ.items() if not name.startswith("DIFFLOOM_") or name in kept}
         given = clean | {"DIFFLOOM_NUM_THREADS": "1"} | variables
@@ -72,7 +72,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 @pytest.fixture(scope="module")
 def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """A fresh environment that sees the libraries of others that the tests have, and nothing of this project."""
+    """A fresh environment that sees the third-party libraries of the tests, and nothing of this project."""
     folder, others = tmp_path_factory.mktemp("bare"), tmp_path_factory.mktemp("others")
     for place in (Path(entry) for entry in sys.path if entry.endswith("site-packages")):
         for path in place.iterdir():

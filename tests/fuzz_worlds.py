@@ -85,7 +85,7 @@ def creature(draw, height):
 
 
 def partner(draw):
-    """What links fall on: its name, itself, and values of its parameters."""
+    """Return the body that links fall on: its name, the model, and values of its parameters."""
     name = draw.choice(["ball", "sheet", "jelly"])
     if name == "ball":
         return name, rigid(draw, [0.02, 0.0, 0.0], False), {}

@@ -1,4 +1,4 @@
-"""What a person sees when something is wrong: one sentence, an exit code, and nothing half-written."""
+"""Messages for mistakes: one sentence, an exit code, and nothing half-written."""
 
 from __future__ import annotations
 

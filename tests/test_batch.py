@@ -447,7 +447,7 @@ def test_a_model_that_looks_at_one_scene_says_so():
 
 @pytest.fixture
 def taken(monkeypatch):
-    """How many steppers of scenes side by side were made."""
+    """Count the steppers of scenes side by side."""
     made = []
     whole = lanes.LaneStepper.__init__
 
@@ -466,7 +466,7 @@ def struck_box():
 
 
 def test_bodies_touch_the_ground_and_are_pushed(taken):
-    """Two blocks, the second not full; some scenes touch where others do not."""
+    """Two blocks, the second not full; some scenes touch, the rest do not."""
     found = compare(struck_box(), {"friction": 0.2}, 11, torch.float32, dt=1e-3, steps=60, save=(20, 60))
     assert found >= 11 * 6
     assert len(taken) == 1

@@ -1,4 +1,4 @@
-"""Closed loops of real physics and renderers: a cart with a pole, driven by what is seen of it."""
+"""Closed loops of real physics and renderers: a cart with a pole, driven by observations of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_gradients_of_a_driven_cart_are_those_of_finite_differences(network):
         assert abs(float(found @ along) - (ahead - behind) / 2e-4) < 1e-6 * float(found.norm())
 
 
-# A process of its own, whose peak nobody else has raised.
+# A process of its own, whose peak no other test has raised.
 LONG = """
 import torch
 from diffloom_control import Network, make_goal_target, make_network_policy, make_pose_goal

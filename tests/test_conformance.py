@@ -26,7 +26,7 @@ LONG = {
     "world-precision.single_and_double",
     *(f"{model}-integrators.runs[{scheme}]" for model in ("cloth", "rigid") for scheme in ("leapfrog", "rk4")),
     *(f"world-integrators.runs[{scheme}]" for scheme in ("leapfrog", "rk4", "backward_euler", "implicit_midpoint")),
-    # The sphere goes through all of them; of the others one rollout is enough at first.
+    # The sphere goes through all of them; of the other obstacles one rollout is enough at first.
     *(f"{term}-motion.gradient[{model}]" for term in OBSTACLES for model in ("cloth", "fem", "rigid")),
     *(
         f"{term}-integrators.runs[{scheme}]"
@@ -37,8 +37,8 @@ LONG = {
 
 
 def takes_long(name):
-    """Those named above; runs with rk4, which other tests take; and obstacles on hosts whose kernels take long to
-    compile, where sphere and plane go first."""
+    """Return True for the cases named above; for runs with rk4, which other tests
+    take; and for obstacles on hosts whose kernels take long to compile, where sphere and plane go first."""
     return (
         name in LONG
         or name.endswith("integrators.runs[rk4]")
@@ -48,7 +48,7 @@ def takes_long(name):
 
 
 def in_time(mark):
-    """The same parameters, those that take long marked so."""
+    """Return the parameters, with slow ones marked."""
     names, parameters = mark.args
     slow = {True: (pytest.mark.slow,), False: ()}
     marked = [pytest.param(*p.values, id=p.id, marks=(*p.marks, *slow[takes_long(p.id)])) for p in parameters]

@@ -18,9 +18,9 @@ FOLDER = Path(__file__).resolve().parents[1] / "experiments"
 NAMES = ["cloth-velocity", "fem-mass", "fem-material", "rigid-contact-linear", "rigid-mass"]
 # Without tables of ten seeds so far.
 FURTHER = ["bounce", "double-pendulum", "pendulum", "rigid-contact"]
-# Judged by their loss, not by errors of what is sought: see their own tests below.
+# Judged by their loss, not by errors of unknowns: see their own tests below.
 SHAPED = ["smoke2d"]
-# Of several bodies.
+# Experiments with several bodies.
 WORLDS = ["ball-on-cloth", "billiards", "jelly-and-brick"]
 # Run by scripts of their own.
 STUDIED = ["cube", "shading-cues", "imperfect-ball", "imperfect-cloth", "imperfect-rigid"]
@@ -30,7 +30,7 @@ CONTROL = ["control-cloth", "control-fem", "control-walker"]
 BEYOND = ["reach", "soft-crawler"]
 RENDERERS = ["softras", "dibr"]
 
-# Largest error of the reduced version, by what is sought; the full ones are in experiments/results.
+# Largest error of the reduced version, by unknown; those of full runs are in experiments/results.
 REDUCED = {
     "ball-on-cloth": {"ball.mass": 1e-3},
     "billiards": {"cue_rack.restitution": 1e-3, "cue_rack.friction": 1e-3},
@@ -111,7 +111,7 @@ def test_wind_shapes_smoke(renderer):
 
 @pytest.mark.slow
 def test_a_tower_of_five_boxes_stands():
-    """For five seconds, at the default parameters of its boxes: no box drifts by a millimetre."""
+    """Simulate five seconds at the default parameters of its boxes: no box drifts by a millimetre."""
     scene = build_scene(load_file(FOLDER / "stack.toml"))
     path, _ = scene.simulate({}, range(0, scene.steps + 1, 100), NoGradient())
     assert scene.steps * scene.dt == pytest.approx(5.0)

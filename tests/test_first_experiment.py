@@ -47,7 +47,7 @@ def test_the_first_screen_is_a_sentence_an_image_two_commands_and_eight_lines():
 
 @pytest.mark.parametrize("target", ["demo", "test"])
 def test_make_knows_how(target):
-    """What a command of make would run; tests of the demo itself and this very run do the rest."""
+    """Show the commands that make would run; tests of the demo, and this run, do the rest."""
     done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert ("diffloom demo" if target == "demo" else "pytest") in done.stdout

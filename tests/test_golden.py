@@ -1,7 +1,7 @@
 """Golden records: optimisers, several starts, chains, resumed fits and motion fits give the numbers that were recorded.
 
 Where processor features and versions are those of the records, every bit is compared; elsewhere only the values at
-which fits converge, to a tolerance. ``python tests/golden/record.py`` records anew what was changed on purpose.
+which fits converge, to a tolerance. ``python tests/golden/record.py`` records intended changes anew.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from golden.cases import CASES, FOUND
 from golden.record import decoded, encoded, environment, read
 
-RELATIVE, ABSOLUTE = 1e-6, 1e-9  # of converged values on another processor; absolute for those near zero
+RELATIVE, ABSOLUTE = 1e-6, 1e-9  # tolerance of converged values on another processor; absolute for those near zero
 SHOWN = 8  # differences that a failure lists
 
 
 @functools.cache
 def records() -> dict[str, Any]:
-    """Return what was recorded."""
+    """Return the records."""
     return read()
 
 

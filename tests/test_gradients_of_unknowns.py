@@ -13,7 +13,7 @@ from diffloom_mechanics import WithTerms, get_term
 
 SIZE = (20, 24)
 TIMES = torch.tensor([0.031, 0.113, 0.197], dtype=torch.float64)
-#: Where the gradient is checked, beside what the target was drawn with: the camera's pose, the lens, the shutter, the
+#: Point of the gradient check, beside the values of the target: the camera's pose, the lens, the shutter, the
 #: response to light, gravity's direction, the air, the object.
 ORBIT = {
     "camera.distance": 3.9,

@@ -1,4 +1,4 @@
-"""What a project owes those who use it and take part: a citation, templates, a floor of coverage."""
+"""Files for users and contributors: a citation, templates, a floor of coverage."""
 
 import re
 import tomllib

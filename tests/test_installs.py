@@ -38,7 +38,7 @@ def closure(*names: str) -> set[str]:
 
 
 def with_plugin(names: set[str]) -> set[str]:
-    """Those of the named distributions that register something."""
+    """Return the named distributions that register something."""
     texts = {name: (ROOT / FOLDERS[name] / "pyproject.toml").read_text() for name in names}
     return {
         name for name, text in texts.items() if name == "diffloom-core" or "[project.entry-points.diffloom]" in text
@@ -105,7 +105,7 @@ def wheels(tmp_path_factory) -> Path:
 
 
 class Fresh:
-    """An environment that sees nothing but what is installed into it."""
+    """An environment that sees only packages installed into it."""
 
     def __init__(self, folder: Path, wheels: Path) -> None:
         venv.create(folder, with_pip=True)

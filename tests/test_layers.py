@@ -62,7 +62,7 @@ def test_the_core_stays_small():
 
 
 def test_the_core_works_without_numba():
-    """With numba blocked, everything of the core can be imported and a model of plain PyTorch is simulated."""
+    """Block numba: everything of the core can be imported and a model of plain PyTorch is simulated."""
     probe = """
 import sys
 

@@ -1,4 +1,4 @@
-"""The drawing of the layers shows the imports as they are."""
+"""The drawing of the layers shows the present imports."""
 
 import draw_layers
 from import_graph import ROOT, Repository

@@ -91,7 +91,7 @@ def test_each_is_drawn_as_if_it_were_alone(name, settings, textured):
 
 @pytest.mark.parametrize("name, settings", [("softras", {"sigma": 1e-4, "gamma": 1e-3}), ("dibr", {})])
 def test_gradients_of_every_material_are_exact(name, settings):
-    """Of the factors of each, of the lights, and of the places and colours under them; faces overlap."""
+    """Check gradients by the factors of each, of the lights, and of places and colours; faces overlap."""
     renderer = get_renderer(name)(**settings)
     weights = torch.randn((1, 20, 40, 4), generator=torch.Generator().manual_seed(4), dtype=DOUBLE)
 

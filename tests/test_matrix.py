@@ -1,6 +1,6 @@
 """Every installed model with every integrator and every renderer: the gradient is right, and a parameter is found.
 
-Whatever is registered is tested: a new plugin gets these tests for free. A model takes part by offering
+Everything registered is tested, so a new plugin gets these tests for free. A model takes part by offering
 ``example() -> Model`` and ``example_settings = ExampleSettings(dt=..., steps=..., fit=parameter)``.
 """
 
@@ -38,7 +38,7 @@ def settings(name):
     return found.dt, found.steps, found.fit
 
 
-#: Each pair of model and integrator compiles programs of its own: these run with every renderer, the others when asked.
+#: Each pair of model and integrator compiles programs of its own: these run with every renderer, the rest when asked.
 ALWAYS = ("semi_implicit", "backward_euler", "custom_step")
 
 
@@ -89,7 +89,7 @@ def experiment_of(triple):
     times = torch.tensor([steps // 2, steps], dtype=torch.float64) * scene.dt
     target = synthesise(scene, {name: truth}, times)
     unknown = Unknown(name, known)
-    # What shows by its texture alone has an outline that stands still.
+    # Smoke shows by its texture alone, and its outline stands still.
     loss = PixelError() if triple[0] == "smoke" else SilhouetteError()
     return Experiment(scene, target, [unknown], loss)
 
@@ -108,7 +108,7 @@ def test_the_gradient_of_pixels_agrees_with_differences(triple):
     assert found.worst < 1e-5, [str(row) for row in found.rows]
 
 
-#: Of the loss at the start: Gauss-Newton steps beyond only polish rounding, and implicit steps are slow.
+#: Share of the loss at the start: Gauss-Newton steps beyond only polish rounding, and implicit steps are slow.
 FOUND = 1e-9
 
 

@@ -83,7 +83,7 @@ def test_names_follow_the_folder(folder):
     ids=lambda path: path.parent.name,
 )
 def test_a_plugin_module_registers_and_does_nothing_else(module):
-    """So that listing stays fast: it imports diffloom.plugins and its own kinds, and has hooks and nothing besides."""
+    """Keep listing fast: the module imports diffloom.plugins and its own kinds, and has hooks and nothing besides."""
     for node in ast.parse(module.read_text()).body:
         if isinstance(node, ast.ImportFrom):
             assert node.module in ("diffloom.plugins", f"{module.parent.name}.kinds"), ast.unparse(node)
@@ -106,7 +106,7 @@ def test_distributions_of_one_release_go_together(folder):
 
 
 def eager_imports(tree: ast.Module) -> set[str]:
-    """Top-level packages that a module imports as soon as it is imported itself, those in ``try`` blocks apart."""
+    """Top-level packages that a module imports at its top, ``try`` blocks excepted."""
     found: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.Import):
@@ -127,7 +127,7 @@ def test_numba_has_a_lower_bound_only_and_the_pinned_one_was_tried():
     assert pinned()["numba"].rsplit(".", 1)[0] in TRIED_NUMBA
 
 
-#: What numba documents for extensions.
+#: Modules that numba documents for extensions.
 OPEN_NUMBA = {"types", "cgutils", "errors", "datamodel", "typing", "typeconv"}
 
 
@@ -203,7 +203,7 @@ def test_every_requirement_is_pinned_within_its_range(folder):
     for requirement in requirements(folder):
         version = pinned().get(canonicalize_name(requirement.name))
         ours, optional = requirement.name.startswith("diffloom"), requirement.name not in needed and folder != ROOT
-        # What only an extra of a plugin asks for is not part of the development set.
+        # Requirements of a plugin's extra are not part of the development set.
         assert version or ours or optional, f"constraints.txt does not pin {requirement}: run make lock"
         assert version is None or requirement.specifier.contains(version), f"{requirement} does not admit {version}"
 

@@ -6,7 +6,7 @@ from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import Orbit, Scene
 from diffloom_fitting.scene import list_seekable
 
-#: By model of the table: how it is made here, and what it calls each quantity of the table.
+#: Rows by model of the table: its constructor here, and its name for each quantity of the table.
 ROWS = {
     "rigid body": (
         lambda: get_model("rigid")(

@@ -1,4 +1,4 @@
-"""What no renderer may do with hostile or degenerate scenes: read foreign memory, draw NaN, or let rounding decide."""
+"""Hostile and degenerate scenes: no renderer reads foreign memory, draws NaN, or lets rounding decide."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_rounding_does_not_decide_between_faces_that_lie_on_each_other():
 
 @pytest.mark.parametrize("sharpness", [1e-2, 1e-4, 1e-6])
 def test_the_mask_has_the_gradient_of_what_it_shows_at_any_sharpness(sharpness):
-    """Where 1 - p is held at its least the mask no longer changes, so its gradient is 0 there."""
+    """Clamp 1 - p at its least: the mask no longer changes, so its gradient is 0 there."""
     from diffloom_raster import soft_mask
 
     generator = torch.Generator().manual_seed(5)

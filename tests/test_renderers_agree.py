@@ -70,7 +70,7 @@ APPEARANCES = (
 @pytest.mark.parametrize("target_by", ["dibr", "softras"])
 @pytest.mark.parametrize("fit_by", ["dibr", "softras"])
 def test_translate_to_a_target(fit_by, target_by):
-    """Move a mesh until its image is the target's, whoever drew that; the one true place is found."""
+    """Move a mesh until its image is the target's, for any pair of renderers; the true place is found."""
     vertices, faces = body(1)
     camera = Camera.look_at((0.0, 0.6, 3.4), fov=50.0, size=(48, 48))
     truth = torch.tensor([0.3, -0.2, 0.15])

@@ -1,4 +1,4 @@
-"""What ``diffloom plugins new`` writes: installs, passes its own tests and the suite, and keeps our style."""
+"""Packages that ``diffloom plugins new`` writes: each installs, passes its tests and the suite, and keeps our style."""
 
 import json
 import re

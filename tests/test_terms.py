@@ -78,7 +78,7 @@ def test_rollouts_are_packed_arithmetic_without_reference_counts(name):
 
 @pytest.mark.slow
 def test_lanes_equal_scalars_on_a_plain_processor():
-    """The same on code for a processor without AVX or fused multiply-add."""
+    """Repeat the test on code for a processor without AVX or fused multiply-add."""
     here = os.path.abspath(__file__)
     environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     run = subprocess.run(

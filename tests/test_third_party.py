@@ -82,7 +82,7 @@ def test_it_is_written_with_public_names_only(folder, graph):
 
 @pytest.mark.parametrize("folder", PLUGINS)
 def test_it_requires_what_it_imports(folder, graph):
-    """Of this project's distributions: an environment with only the required ones can import it."""
+    """Import it with only the required distributions of this project."""
     project = tomllib.loads((ROOT / "examples" / folder / "pyproject.toml").read_text())["project"]
     required = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"] if line.startswith("diffloom")}
     owners = [

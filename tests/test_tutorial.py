@@ -60,7 +60,7 @@ def test_the_page_has_files_to_paste_and_commands_to_type():
 
 
 def borrow(folder: Path) -> None:
-    """Have the new environment see what is installed here, as if pip had put it there."""
+    """Show the new environment the packages installed here, as if pip had put it there."""
     (site,) = (folder / "weave" / "lib").glob("python*/site-packages")
     # venv may bring an old setuptools, which would hide the one that is borrowed.
     for own in [*site.glob("setuptools*"), *site.glob("_distutils_hack"), *site.glob("distutils-precedence.pth")]:

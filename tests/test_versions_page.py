@@ -15,7 +15,7 @@ ROWS = [
 
 
 def resolves(name: str) -> bool:
-    """Whether a dotted name is a module, or a name in one."""
+    """Return True if a dotted name is a module, or a name in one."""
     module, _, attribute = name.rpartition(".")
     for place in (name, module):
         try:

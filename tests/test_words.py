@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: What to write instead, by word.
+#: Replacement of each word.
 INSTEAD = {
     "dress": "appearance", "dressed": "appearance", "film": "video", "filmed": "recorded", "films": "videos",
     "foreign": "cross_renderer", "held": "holdout, fixed", "hops": "basin_hopping", "lent": "kept",
@@ -22,7 +22,7 @@ INSTEAD = {
     "pictures": "images", "room": "workspace", "see": "rasterise", "spin": "angular_velocity", "spread": "broadcast",
     "survey": "coverage, installed_registry", "twin": "adjoint", "twins": "adjoints", "veil": "blend",
 }  # fmt: skip
-#: In prose some of them are everyday English.
+#: Words that are forbidden in prose too; the rest are everyday English there.
 PROSE = set(INSTEAD) - {"held", "look", "looks", "overlap", "room", "see", "spin", "spread"}
 #: Names of other libraries, and of things that are called so everywhere.
 ALLOWED = {"look_at"}
@@ -49,7 +49,7 @@ def given_up(name: str) -> list[str]:
 
 
 def named(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """What a module names for others: its functions and classes, their arguments and fields, and its constants."""
+    """Yield the names that a module defines: functions, classes, their arguments and fields, and constants."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.lineno, node.name

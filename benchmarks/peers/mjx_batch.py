@@ -57,7 +57,7 @@ def main() -> None:
         ):
             try:
                 spent, compiling = least(run, masses)
-            except Exception as error:  # what it cannot do is part of the answer
+            except Exception as error:  # a refusal is part of the answer
                 print(f"{name}, {what}: {type(error).__name__}: {str(error)[:200]}", flush=True)
                 continue
             rate = given.count / spent

@@ -5,7 +5,7 @@
 Run by a Python that has mujoco[sysid]. The case holds starts, targets and weights of some tosses; the residual is that
 of benchmarks/sysid.py: place and rotation error of each frame, the latter times a length. Simulated by mujoco.rollout
 on one thread, optimised by mujoco.sysid.optimize, whose Jacobian is made of finite differences. Prints one line of JSON
-for each simulation of all tosses: processor seconds since the start, and the loss; then what was found.
+for each simulation of all tosses: processor seconds since the start, and the loss; then the values found.
 """
 
 import json
@@ -81,7 +81,7 @@ class Tosses:
 
     def one(self, x):
         c, case = self.set(x), self.case
-        # As ours: a parabola of the centre of mass through the flight, with the centre's place in the body as it is.
+        # As ours: a parabola of the centre of mass through the flight, with the known centre of mass in the body.
         place = case["place"] / case["scale"] - case["fall"][..., None] * np.array([0.0, 0.0, -9.81])
         com = np.einsum("ckf,cfi->cki", case["here"], place + turned(case["arm"], c))
         spin, turn = case["spin"], case["turn"]

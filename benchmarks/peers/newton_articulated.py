@@ -111,7 +111,7 @@ def main():
             found["slope"] = None if slope is None else slope.numpy()[: len(case["links"])].astype(float).tolist()
             mass = rollout.model.body_mass.grad
             found["by mass"] = None if mass is None else mass.numpy()[: len(case["links"])].astype(float).tolist()
-        except Exception as error:  # what a peer cannot do is part of the answer
+        except Exception as error:  # a refusal is part of the answer
             found["refused"] = f"{type(error).__name__}: {error}"[:300]
         print(json.dumps({key: finite(value) for key, value in found.items()}), flush=True)
 

@@ -1,9 +1,9 @@
-"""What the comparisons with Newton share: its semi-implicit solver and ours run the same scene in turn, in one run.
+"""Race against Newton: its semi-implicit solver and ours run the same scene in turn, in one run.
 
 Rates are steps per second of whole calls of simulate and backward on a scene that is built, the best of several;
-float32. The peer's are of its captured graph alone, replayed. "both" is a rollout and its gradient. On a machine that
-others use too, `--clock processor --threads 1` counts processor time of one thread instead of time that passes: a team
-of two threads of which one has to wait for its turn is slowed several times, and Newton runs on one.
+float32. The peer's are of its captured graph alone, replayed. "both" is a rollout and its gradient. On a shared
+machine, `--clock processor --threads 1` counts processor time of one thread, because a team of two threads of which one
+waits for its turn is slowed several times, and Newton runs on one.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import Any
 
 DT = 1.0 / 60 / 32
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
-#: What is quick is repeated for at least so long [s], so that a passing disturbance does not cover all of it.
+#: Quick calls are repeated for at least so long [s], so that a passing disturbance does not cover all of it.
 AT_LEAST = 0.4
 
 

@@ -1,4 +1,4 @@
-"""Why it can be hard: the loss over one unknown, when the video is long and when only its beginning is used."""
+"""A hard landscape: the loss over one unknown, when the video is long and when only its beginning is used."""
 
 import sys
 

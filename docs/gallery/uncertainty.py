@@ -1,4 +1,4 @@
-"""Uncertainty: the same fit from a clean video and from noisy ones; what was found, with its ±, and the verdicts."""
+"""Uncertainty: the same fit from a clean video and from noisy ones; the values found, their ±, and the verdicts."""
 
 import sys
 

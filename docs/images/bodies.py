@@ -1,4 +1,4 @@
-"""What the contact sheets of the renderers show, and how they show it."""
+"""Bodies and layout of the contact sheets of the renderers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def silhouette(sigmainv: float, vertices: Tensor, faces: Tensor, view: Camera) -
 
 
 def show_change(axis: plt.Axes, plus: Tensor, minus: Tensor) -> None:
-    """How an image changes between two places of the body, the second to the right of the first."""
+    """Show the change of an image between two places of the body, the second to the right of the first."""
     slope = plus - minus
     limit = float(slope.abs().quantile(0.995))
     show(axis, slope, "change as it moves right", cmap="RdBu", vmin=-limit, vmax=limit)
@@ -75,7 +75,7 @@ def sheet() -> None:
 
 
 def show_pull(axis: plt.Axes, sigmainv: float, vertices: Tensor, faces: Tensor, view: Camera) -> None:
-    """Where a target to the right of the body pulls the vertices, by the gradient of the squared difference."""
+    """Show how a target to the right of the body pulls the vertices, by the gradient of the squared difference."""
     target = silhouette(sigmainv, vertices + torch.tensor([0.25, 0.0, 0.0]), faces, view)
     moving = vertices.clone().requires_grad_()
     (silhouette(sigmainv, moving, faces, view) - target).square().sum().backward()
@@ -92,7 +92,7 @@ def show_pull(axis: plt.Axes, sigmainv: float, vertices: Tensor, faces: Tensor, 
 
 
 def modes() -> None:
-    """What differs from Kaolin."""
+    """Show the differences from Kaolin."""
     floor = torch.tensor([[-2.0, -0.6, 1.5], [2.0, -0.6, 1.5], [2.0, -0.6, -6.0], [-2.0, -0.6, -6.0]])
     faces, uv = torch.tensor([[0, 1, 2], [0, 2, 3]]), torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 2.0]])
     tiles = Texture(checks(16), uv.clamp(0.0, 1.0), filter="nearest")

@@ -21,7 +21,7 @@ BACKGROUND = (0.96, 0.96, 0.97)
 
 
 def facets(surface: Surface) -> Surface:
-    """The same surface with corners of its own for every face, so that edges show."""
+    """Return the surface with separate corners for every face, so that edges show."""
     faces = surface.faces.reshape(-1)
     colours = None if surface.colours is None else surface.colours[faces]
     own = torch.arange(len(faces)).reshape(-1, 3)

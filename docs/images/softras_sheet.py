@@ -19,7 +19,7 @@ BACKGROUND = (0.08, 0.08, 0.1)
 
 
 def surfaces() -> dict[str, Surface]:
-    """The same body, coloured in several ways."""
+    """Return one body, coloured in several ways."""
     vertices, faces, uv = torus(12)
     patches = torch.rand((len(faces), 3), generator=torch.Generator().manual_seed(0))
     rainbow = 0.5 + 0.5 * torch.cos(vertices * 2.0 + torch.tensor([0.0, 2.0, 4.0]))
@@ -34,7 +34,7 @@ def surfaces() -> dict[str, Surface]:
 
 
 def pull(surface: Surface, camera: Camera, sigma: float) -> Tensor:
-    """How much each pixel's alpha moves when the body moves to the right: where the gradient lives."""
+    """Show the change of each pixel's alpha when the body moves to the right: the support of the gradient."""
 
     def alpha(shift: Tensor) -> Tensor:
         moved = Surface(surface.vertices + shift * torch.tensor([1.0, 0.0, 0.0]), surface.faces)

@@ -1,4 +1,4 @@
-"""How high are the waves? Found, with the water's density, from a video of buoys that ride on them."""
+"""Find the height of waves, and the water's density, from a video of buoys that ride on them."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How fast does heat spread? Found from 8-bit videos of a plate by both renderers, begun at a third of the truth."""
+"""Find a diffusivity from 8-bit videos of a plate by both renderers, begun at a third of the truth."""
 
 import sys
 from dataclasses import replace

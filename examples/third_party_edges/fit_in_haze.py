@@ -1,4 +1,4 @@
-"""How stiff are these springs? Found through haze that brightens all pixels, where pixel error goes astray."""
+"""Find the stiffness of springs through haze that brightens all pixels, where pixel error goes astray."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How strong are these magnets? Found from a video of five that push each other apart, starting from half the truth."""
+"""Find the strength of magnets from a video of five that push each other apart, starting from half the truth."""
 
 import sys
 from dataclasses import replace

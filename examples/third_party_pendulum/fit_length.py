@@ -1,4 +1,4 @@
-"""How long is this pendulum? Found from a video of one swing, with either renderer: fit_length.py IMAGE [RENDERER]."""
+"""Find the length of a pendulum from a video of one swing, with either renderer: fit_length.py IMAGE [RENDERER]."""
 
 import sys
 from dataclasses import replace

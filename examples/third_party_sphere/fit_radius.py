@@ -1,4 +1,4 @@
-"""How large is the soft ball that nobody sees? Found from videos of a sheet and of a rubber block that fall on it."""
+"""Find the radius of an invisible soft ball from videos of a sheet and of a rubber block that fall on it."""
 
 import sys
 from dataclasses import replace

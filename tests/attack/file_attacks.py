@@ -152,7 +152,7 @@ def weights(folder: Path) -> tuple[Path, object]:
 
 
 def outcome(folder: Path) -> tuple[Path, object]:
-    """Of a sweep: taken as it was written, or not at all."""
+    """Damage an outcome of a sweep: it is read unchanged, or not at all."""
     path, told = folder / "outcome.json", {"loss": 1.0, "values": [1.0, 2.0]}
     write_outcome(path, told)
 
@@ -222,7 +222,7 @@ print("RESULT", *out)
 
 
 def cache(tape: Tape) -> str:
-    """Whatever lies in the folder of compiled code, the result is right."""
+    """Put any files into the folder of compiled code: the result is right."""
     with tempfile.TemporaryDirectory() as place:
         script, folder = Path(place) / "attacked_kernels.py", Path(place) / "cache"
         script.write_text(PROGRAM)

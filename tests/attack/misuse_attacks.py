@@ -25,12 +25,12 @@ from diffloom_mechanics.contact import ground, make_contact_specs
 
 D = torch.float64
 SIZES = (4, 0, 1, 2, 3, 5, 64, 4000)
-#: Most numbers that a drawn tensor holds: an attack that exhausts memory by itself shows nothing.
+#: Most numbers that a drawn tensor holds: an attack that exhausts memory alone shows nothing.
 LARGEST = 10**7
 
 
 def tensor(tape: Tape, *shape: int) -> torch.Tensor:
-    """A tensor of this shape or another, of this kind or another, laid out as nobody expects."""
+    """A tensor of this shape or another, of this kind or another, with an unexpected layout."""
     if tape.unit() > 0.7:
         drawn = tuple(tape.choice(SIZES) for _ in range(tape.whole(0, 4)))
         shape = drawn if math.prod(drawn) <= LARGEST else drawn[:1]

@@ -1,4 +1,4 @@
-"""Attacks on rollouts: gradients of random scenes, and parameters nobody would give."""
+"""Attacks on rollouts: gradients of random scenes, and absurd parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from diffloom_testing.gradients import compare_gradient
 #: Differences at several lengths, of which the best counts: long ones cross kinks, short ones drown in rounding.
 LENGTHS = (1e-5, 1e-4, 1e-6, 1e-3, 1e-7, 1e-2)
 TOLERANCE = 2e-5
-#: How much more than the usual estimate rounding may do where a derivative is small beside what it is taken of.
+#: Factor on the usual estimate of rounding, for derivatives that are small beside the function.
 ROUNDING = 30.0
 
 
@@ -109,7 +109,7 @@ EXTREMES = (0.0, 1.0, 1e-30, 1e6, 1e12, 1e30, 1e100, 1e300, -1.0, -1e30, float("
 
 
 def extremes(tape: Tape) -> str:
-    """A parameter nobody would give: everything is finite, or refused by name."""
+    """An absurd parameter: everything is finite, or refused by name."""
     model, settings = example(tape.choice(subjects()))
     base = model.params(torch.float64, **settings.values)
     scheme = tape.choice(["semi_implicit", "backward_euler"])

@@ -1,4 +1,4 @@
-"""Attacks on renderers: gradients and invariances of random scenes, and scenes nobody would draw."""
+"""Attacks on renderers: gradients and invariances of random scenes, and absurd scenes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ EXTREMES = (0.5, 0.0, -1.0, 1e-30, 1e6, 1e8, 1e12, 1e20, 1e37, 1e300, float("inf
 
 
 def extremes(tape: Tape) -> str:
-    """A scene nobody would draw: a finite image, or a refusal by name."""
+    """An absurd scene: a finite image, or a refusal by name."""
     dtype = tape.choice([D, torch.float32])
     name, draw = renderer(tape)
     surface, seen = soup(tape, dtype), camera(tape, dtype)

@@ -1,4 +1,4 @@
-"""Where an attack takes its choices from: a seed, or a tape of earlier choices, which can be made simpler."""
+"""Source of an attack's choices: a seed, or a tape of earlier choices, which can be made simpler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Tape:
-    """Numbers in [0, 1), noted down as they are drawn. Smaller is simpler: 0 takes the first option, the least number.
+    """Numbers in [0, 1), recorded when they are drawn. Smaller is simpler: 0 takes the first option, the least number.
 
     A tape that is played again goes on with zeros where it ends.
     """

@@ -690,7 +690,7 @@ for _name in OPTIMISERS:
 
 @case("resume-stages")
 def resume_stages() -> Numbers:
-    """Return an interrupted fit of three starts through two stages with a schedule, as they are and probed."""
+    """Return an interrupted fit of three starts through two stages with a schedule, with and without probes."""
     found = prefixed("all", interrupted(CHAIN, [1, 5, 14, 33]))
     return found | prefixed("probe", interrupted(CHAIN + "probe = 2\n", [2, 8, 11]))
 

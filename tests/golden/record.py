@@ -68,7 +68,7 @@ def decoded(value: Any) -> Any:
 
 
 def read() -> dict[str, Any]:
-    """Return the records as they are in the file: environment, and numbers by case."""
+    """Return the records of the file: environment, and numbers by case."""
     found: dict[str, Any] = json.loads(RECORDS.read_text(encoding="utf-8"))
     return found
 

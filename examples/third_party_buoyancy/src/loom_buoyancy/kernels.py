@@ -30,7 +30,7 @@ def buoyancy_force_adjoint(
     i, clock, q, u, radius, weight, drag, level, amplitude, wavenumber, frequency,
     adj_f, adj_radius, adj_weight, adj_drag, adj_level, adj_amplitude, adj_wavenumber, adj_frequency,
 ):
-    """With a = adj_f, b = v.a and V_0 = 4 pi/3 R^3:  adj_w = V a_y, adj_c = -V b / V_0, adj_V = w a_y - c b / V_0,
+    """Adjoint. a = adj_f, b = v.a and V_0 = 4 pi/3 R^3:  adj_w = V a_y, adj_c = -V b / V_0, adj_V = w a_y - c b / V_0,
     adj_h = adj_V pi h (2 R - h), which vanishes where h is at an end, adj_R = adj_V pi h^2 + adj_h + 3 c V b / (R V_0),
     adj_y = -adj_h, adj_s = adj_h and so on along the wave; adj_v = -c V / V_0 a."""
     T = q.dtype.type

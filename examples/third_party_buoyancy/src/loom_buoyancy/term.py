@@ -54,7 +54,7 @@ def buoyancy(radius: Tensor, gravity: Tensor, params: Mapping[str, Tensor], name
 @final
 @dataclass(frozen=True)
 class Buoyancy(ForceTerm):
-    """The same for any model of particles, each of which displaces water as a ball. radius: of the balls [m]; level:
+    """Buoyancy for any model of particles, each of which displaces water as a ball. radius: of the balls [m]; level:
     height of the water at rest [m]. The water is pressed by the model's own gravity."""
 
     radius: float = 0.05

@@ -98,7 +98,7 @@ class DiffusionModel(Model):
 
 
 def laplacian(field: Tensor, spacing: float) -> Tensor:
-    """Of a field (rows, columns) [1/m^2], with no flow across the border."""
+    """Return the Laplacian of a field (rows, columns) [1/m^2], with no flow across the border."""
     down, across = field.diff(dim=0) / spacing**2, field.diff(dim=1) / spacing**2
     total = torch.zeros_like(field)
     total = total + torch.nn.functional.pad(down, (0, 0, 0, 1)) - torch.nn.functional.pad(down, (0, 0, 1, 0))

@@ -12,7 +12,7 @@ from torch.nn.functional import avg_pool2d
 from diffloom.interfaces import InputError
 from diffloom_fitting import Loss, Target, View
 
-#: Of red, green and blue in the brightness that people see (Rec. 709).
+#: Shares of red, green and blue in perceived brightness (Rec. 709).
 LUMA = (0.2126, 0.7152, 0.0722)
 
 

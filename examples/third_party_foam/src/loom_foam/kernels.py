@@ -12,7 +12,7 @@ def force(clock, c, vn, k):
 
 @device
 def adjoint(clock, c, vn, k, adj_fn):
-    """With e = k d (1 + h d^2) and g = max(1 - a vn, 0): adj_d = k (1 + 3 h d^2) g adj_fn, adj_g = e adj_fn."""
+    """Adjoint. e = k d (1 + h d^2) and g = max(1 - a vn, 0): adj_d = k (1 + 3 h d^2) g adj_fn, adj_g = e adj_fn."""
     zero, one = constant(c, 0), constant(c, 1)
     square = c * c
     g = maximum(one - k[1] * vn, zero)

@@ -32,11 +32,11 @@ class Foam(ContactLaw):
         return NormalFunctions(3, kernels.force, kernels.adjoint, kernels.pair, kernels.pair_adjoint)
 
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:
-        # A damping in proportion to the force gives the same restitution whatever that force is.
+        # A damping in proportion to the force gives the same restitution for any force.
         return HuntCrossley().damping(restitution, reference_speed, stiffness, mass)
 
     def rate(self, values: Mapping[str, float], mobility: float, speed: float) -> float:
-        """That of the deepest point without damping: v^2 = mobility k (d^2 + h d^4 / 2)."""
+        """Return the rate at the deepest point without damping: v^2 = mobility k (d^2 + h d^4 / 2)."""
         k, h = values["contact_stiffness"], max(values["foam_hardening"], 1e-9)
         deepest = (math.sqrt(1.0 + 2.0 * h * speed**2 / (mobility * max(k, 1e-9))) - 1.0) / h
         damped = 1.0 + values["foam_dissipation"] * speed

@@ -28,7 +28,7 @@ def dipoles(moment: Tensor, name: str = "dipoles") -> TorchTerm:
 @final
 @dataclass(frozen=True)
 class Dipoles(ForceTerm):
-    """The same for any model of particles, each of which becomes a magnet. moment: of all, or of each [A m^2]."""
+    """Dipoles for any model of particles, each of which becomes a magnet. moment: of all, or of each [A m^2]."""
 
     moment: tuple[float, float, float] = (0.0, 0.06, 0.0)
 

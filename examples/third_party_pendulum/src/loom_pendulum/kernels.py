@@ -29,7 +29,7 @@ def pendulum_torque(i, clock, q, u, weight, damping, torque):
 
 @device
 def pendulum_torque_adjoint(i, clock, q, u, weight, damping, torque, adj_f, adj_weight, adj_damping, adj_torque):
-    """With a = adj_f:  adj_tau = a, adj_w = -sin(q) a, adj_c = -u a, adj_q = -w cos(q) a, adj_u = -c a."""
+    """Adjoint: with a = adj_f:  adj_tau = a, adj_w = -sin(q) a, adj_c = -u a, adj_q = -w cos(q) a, adj_u = -c a."""
     row = clock.row if torque.shape[0] > 1 else 0
     a = adj_f[i, 0]
     adj_torque[row, i] += a

@@ -28,7 +28,7 @@ from loom_pendulum.system import pendulums, swing
 class PendulumModel(Model):
     """Planar pendulums in a row along x, hung up at height 0. Angle 0 hangs down, positive angles swing towards +x.
 
-    count: how many. spacing: between their pivots [m]. bob, rod: radii of what is drawn [m].
+    count: how many. spacing: between their pivots [m]. bob, rod: drawn radii [m].
     """
 
     example_settings = ExampleSettings(
@@ -45,7 +45,7 @@ class PendulumModel(Model):
         ball = trimesh.creation.icosphere(subdivisions=2, radius=bob)
         upright = trimesh.transformations.rotation_matrix(-torch.pi / 2, (1, 0, 0))
         bar = trimesh.creation.cylinder(rod, 1.0, sections=8, transform=upright)
-        # Of each vertex: where it is across and along the rod, and how far along the rod it moves per length.
+        # For each vertex: its place across and along the rod, and how far along the rod it moves per length.
         places = torch.cat([torch.tensor(ball.vertices.copy()), torch.tensor(bar.vertices.copy())])
         self._share = torch.ones(len(places), dtype=torch.float64)
         self._share[len(ball.vertices) :] = 0.5 - places[len(ball.vertices) :, 1]

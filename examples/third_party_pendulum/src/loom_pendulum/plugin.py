@@ -1,4 +1,4 @@
-"""What loom-pendulum offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of loom-pendulum: import paths only, so that listing plugins imports nothing heavy."""
 
 from diffloom.plugins import Register, hookimpl
 

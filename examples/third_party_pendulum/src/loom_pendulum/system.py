@@ -27,7 +27,7 @@ def pendulums(inertia: Tensor) -> NodeSet:
 
 
 def swing(weight: Tensor, damping: Tensor, torque: Tensor) -> NodeTerm:
-    """What turns a pendulum: its weight, friction in the bearing and a motor.
+    """Torques on a pendulum: its weight, friction in the bearing and a motor.
 
     weight: m g L, (nodes,) [N m]. damping: (nodes,) [N m s/rad]. torque: (1 or steps, nodes) [N m].
     """

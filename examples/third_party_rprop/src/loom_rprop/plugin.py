@@ -1,11 +1,11 @@
-"""What loom-rprop offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of loom-rprop: import paths only, so that listing plugins imports nothing heavy."""
 
 from diffloom.plugins import Register, hookimpl
 
 DIFFLOOM_PLUGIN_API = 3
 
 
-# Optional, so that a core of plugin API 1, which knows no such hook, says nothing of it.
+# Optional, so that it causes no warning where diffloom-fitting, which defines the hook, is not installed.
 @hookimpl(optionalhook=True)
 def diffloom_register_optimisers(register: Register) -> None:
     """Offer the optimiser "rprop"."""

@@ -25,7 +25,7 @@ class Ball(ForceTerm):
     radius: float = 0.5
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-    #: What the conformance suite holds it to, and values for parameters that the example leaves to the model.
+    #: Properties that the conformance suite checks, and values for parameters that the example leaves to the model.
     claims: ClassVar[tuple[str, ...]] = ("conservative", "dissipative")
     variants: ClassVar[tuple[Mapping[str, float], ...]] = (
         {"contact_stiffness": 2e3},

@@ -1,4 +1,4 @@
-"""What loom-sphere offers diffloom. Names only: nothing heavy is imported until it is asked for."""
+"""Registrations of loom-sphere: import paths only, so that listing plugins imports nothing heavy."""
 
 from diffloom.plugins import Register, hookimpl
 

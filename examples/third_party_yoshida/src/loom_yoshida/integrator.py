@@ -18,8 +18,8 @@ SCHEME = moves((0.5 * W1, W1), (0.5 * (W1 + W0), W0), (0.5 * (W0 + W1), W1), (0.
 @final
 @dataclass(frozen=True)
 class Yoshida(Integrator):
-    """Of fourth order, symplectic and reversible where forces depend on places alone; of first order in those that
-    depend on velocities, such as damping. The middle step runs backwards in time.
+    """Scheme of fourth order, symplectic and reversible for forces that depend on places alone; of first order in
+    forces that depend on velocities, such as damping. The middle step runs backwards in time.
 
     Four evaluations of the forces a step. target: "auto", "serial", "parallel" or "cuda".
 
