@@ -10,7 +10,7 @@ from diffloom.interfaces import Surface
 from diffloom.plugins import get_model, get_renderer
 from diffloom_studio import write_frames
 from diffloom_studio.exports import export
-from diffloom_studio.playback import Playback, scale_colours, strain
+from diffloom_studio.playback import Playback, compute_strain, scale_colours
 
 ball, view = (
     get_model("fem")("ball", radius=0.3),
@@ -22,7 +22,7 @@ target = fitting.synthesise(scene, {}, rate=20)
 experiment = fitting.Experiment(scene, target, [fitting.Unknown("density", 100.0)])
 playback = Playback(experiment, {"start": {}})
 body = playback.body("start", torch.tensor([0.0, 0.08, 0.12, 0.2], dtype=torch.float64))
-found = [strain(body.vertices[0], now, body.faces) for now in body.vertices]
+found = [compute_strain(body.vertices[0], now, body.faces) for now in body.vertices]
 most = max(float(one.max()) for one in found)
 frames = []
 for now, one in zip(body.vertices, found, strict=True):

@@ -18,12 +18,12 @@ print(f"{float(again['shear_modulus']):.1f} Pa, verdict {again.verdict.level}")
 # %% [markdown]
 # A playback simulates the start, the fit and the truth again. How far is the surface stretched, over time?
 # %%
-from diffloom_studio.playback import make_playback, strain
+from diffloom_studio.playback import compute_strain, make_playback
 
 playback = make_playback(experiment, found.z)
 body = playback.body("fit", playback.times(9))
 for time, now in zip(body.times, body.vertices, strict=True):
-    print(f"{time:.2f} s: {strain(body.vertices[0], now, body.faces).max():.3f}")
+    print(f"{time:.2f} s: {compute_strain(body.vertices[0], now, body.faces).max():.3f}")
 # %% [markdown]
 # And the same motion as an animated mesh, a table and a video:
 # %%

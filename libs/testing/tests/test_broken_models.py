@@ -24,7 +24,7 @@ from diffloom_testing.systems import ToyChain
 
 @pytest.fixture(autouse=True)
 def _hermetic(hermetic_registry):
-    """Only the core's own integrators, whatever is installed."""
+    """Registry with the integrators of diffloom-mechanics alone."""
 
 
 def stretch(q, u):
@@ -326,7 +326,7 @@ def test_it_is_caught_by_the_check_meant_for_it(fault):
     assert found[meant]
 
 
-# (what is written, what takes its place, the check that must see it): mistakes in the adjoint of a compiled force.
+# (code, replacement, check that must fail): mistakes in the adjoint of a compiled force.
 SABOTAGE = {
     "wrong sign": ("adj_stiffness[i] -= s\n", "adj_stiffness[i] += s\n", "gradients.parameter[stiffness]"),
     "forgotten": ("    adj_hardening[i] -= s * square\n", "", "gradients.parameter[hardening]"),

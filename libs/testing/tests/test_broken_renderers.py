@@ -57,7 +57,7 @@ class Wrapped(Renderer):
 
 
 def changed(change):
-    """What comes out, ``change(tensor)`` of each output."""
+    """Return a renderer class that applies ``change(tensor)`` to each output."""
 
     @dataclass(frozen=True)
     class Changed(Wrapped):
@@ -70,7 +70,7 @@ def changed(change):
 
 
 def given(change):
-    """What goes in, ``change(surface, camera) -> (surface, camera)``."""
+    """Return a renderer class that applies ``change(surface, camera)`` to its input."""
 
     @dataclass(frozen=True)
     class Given(Wrapped):
@@ -180,7 +180,7 @@ class FragileToEmptiness(Wrapped):
 
 @dataclass(frozen=True)
 class Lenient(Wrapped):
-    """Mends whatever it is given."""
+    """Renderer that corrects invalid input instead of refusing it."""
 
     def render(self, surface, camera, lights=(), outputs=("rgba",)):
         known = tuple(name for name in outputs if name in self.capabilities.outputs) or ("rgba",)
@@ -351,7 +351,7 @@ class Glowing(Wrapped):
 
 
 def glowing(change):
-    """The same, of surfaces that are changed before."""
+    """Return a renderer class that changes surfaces before it draws them."""
 
     @dataclass(frozen=True)
     class Changed(Glowing):

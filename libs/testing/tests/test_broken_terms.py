@@ -21,7 +21,7 @@ from diffloom_testing.term_hosts import term_subject
 
 @pytest.fixture(autouse=True)
 def _hermetic(hermetic_registry):
-    """Only the core's own integrators, whatever is installed: terms are then checked on the suite's own particles."""
+    """Registry with the integrators of diffloom-mechanics alone, so that terms run on the particles of the suite."""
 
 
 def tied(clock, q, u, stiffness, drag):

@@ -105,7 +105,7 @@ class Sound:
 
 @check("volume")
 def loud(subject):
-    """It can be heard."""
+    """The name is loud."""
     require(subject.name == "bang", "too quiet")
 
 

@@ -15,7 +15,7 @@ from diffloom_testing.systems import ToyChain
 
 @pytest.fixture(autouse=True)
 def _hermetic(hermetic_registry):
-    """Only the core's own integrators, whatever is installed."""
+    """Registry with the integrators of diffloom-mechanics alone."""
 
 
 def test_the_toy_model_passes_everything():

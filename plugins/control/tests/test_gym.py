@@ -184,7 +184,7 @@ def test_wrong_settings_are_refused_in_words(settings, says):
 def test_without_a_policy_the_action_must_be_said():
     made = task()
     bare = replace(made, scene=replace(made.scene, policy=None), target=aim())
-    with pytest.raises(InputError, match="how large may an action be"):
+    with pytest.raises(InputError, match="give limit="):
         SceneEnv(bare)
     env = SceneEnv(bare, limit=2.0)
     assert env.every == 1 and env.observe.count == 1

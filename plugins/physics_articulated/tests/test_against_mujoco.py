@@ -1,4 +1,4 @@
-"""The same trees in MuJoCo: mass matrices and accelerations at random states, and motions as steps are refined.
+"""Comparison of trees with MuJoCo: mass matrices and accelerations at random states, and motions as steps are refined.
 
 Uses mujoco of this Python, or of the one that the variable DIFFLOOM_MUJOCO_PYTHON names; skipped without either. Run
 with -s to see the tables of docs/models/articulated.md.

@@ -1,4 +1,4 @@
-"""What must not change: energy and momentum of free trees, to the order of the scheme."""
+"""Conserved quantities: energy and momentum of free trees, to the order of the scheme."""
 
 from __future__ import annotations
 

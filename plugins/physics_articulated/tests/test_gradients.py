@@ -41,7 +41,7 @@ def kicked(model: ArticulatedModel, **values: torch.Tensor) -> torch.Tensor:
 @pytest.mark.slow  # compiles for wide rows; the conformance suite has every parameter of a smaller model
 @pytest.mark.parametrize("name", (*LINKS, *JOINTS, "gravity"))
 def test_gradients_of_random_trees(forest: ArticulatedModel, name: str) -> None:
-    """A direction for all trees at once; trees do not meet, so each is compared by itself."""
+    """A direction for all trees at once; trees do not meet, so each is compared alone."""
     random = torch.Generator().manual_seed(len(name))
     value = forest.params(torch.float64)[name].expand(forest.spec(name).full_shape(forest.axes)).clone()
     low = forest.spec(name).bounds[0]
@@ -84,7 +84,7 @@ def row_counts(model: ArticulatedModel) -> dict[str, list[int]]:
 
 
 def test_log_cholesky_numbers() -> None:
-    """They make what they were made of, and any of them a body that can exist, with the right gradient."""
+    """Log-Cholesky numbers restore masses and moments; any numbers give a physical body, with the right gradient."""
     model = ArticulatedModel.example()
     ten = model.ten_numbers(model.params(torch.float64))
     numbers = to_log_cholesky(ten)

@@ -125,7 +125,7 @@ def rotation(q: torch.Tensor) -> torch.Tensor:
 
 
 def test_energy_does_not_grow() -> None:
-    """It falls from bounce to bounce; what contact stores for a moment is small at these times."""
+    """Energy falls from bounce to bounce; the energy stored in contact is small at these times."""
     model = walker(height=0.3)
     path = simulate(model, model.params(torch.float64), dt=1e-4, steps=6000, save_every=500)
     gravity = torch.tensor([0.0, -9.81, 0.0], dtype=torch.float64)
@@ -135,7 +135,7 @@ def test_energy_does_not_grow() -> None:
 
 
 def test_a_standing_arm_presses_by_its_weight() -> None:
-    """At rest the ground holds up the mass of all links."""
+    """The ground carries the weight of all links at rest."""
     model = walker()
     params = model.params(torch.float64)
     path = simulate(model, params, dt=5e-4, steps=8000, save_every=8000)

@@ -1,4 +1,4 @@
-"""URDF and MJCF files: what they say, what is not read of them, and what is refused."""
+"""URDF and MJCF files: contents, parts that are not read, and refusals."""
 
 from __future__ import annotations
 

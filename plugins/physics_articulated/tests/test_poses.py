@@ -1,4 +1,4 @@
-"""Where links are drawn."""
+"""Poses of drawn links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diffloom import get_model
 
 
 def test_a_link_that_is_fixed_last_of_all_is_carried() -> None:
-    """It has no coordinate of its own, and all others are taken."""
+    """A fixed link has no coordinate, while all coordinates belong to another link."""
     arm = {"name": "arm", "axis": [0.0, 0.0, 1.0], "start": 0.5 * math.pi}
     hand = {"name": "hand", "parent": "arm", "joint": "fixed", "position": [0.0, -0.3, 0.0],
             "shapes": [{"shape": "sphere", "radius": 0.1}]}  # fmt: skip

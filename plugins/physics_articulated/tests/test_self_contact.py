@@ -72,7 +72,7 @@ def test_scenes_of_a_batch_are_those_run_alone() -> None:
 
 
 def test_both_as_plain_python() -> None:
-    """The same without compiling them."""
+    """Run these tests in the interpreter."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "slow", __file__],
         env={**os.environ, "DIFFLOOM_INTERPRET": "1"}, capture_output=True, text=True, timeout=600, check=False,

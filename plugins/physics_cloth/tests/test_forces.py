@@ -94,7 +94,7 @@ def hinge_forces(x, u, stiffness, damping, rest_angle, activation, rest=REST):
     return total_force(build_hinge_term(HINGES, weight, stiffness, damping, rest_angle, activation), x, u)
 
 
-# The same physics once more -----------------------------------------------------------------------------------------
+# Independent implementation -----------------------------------------------------------------------------------------
 
 
 def deformation_gradients(x: Tensor, rest: Tensor = REST) -> tuple[Tensor, Tensor]:
@@ -257,7 +257,7 @@ def test_gradients_of_hinges(shape):
 
 
 def test_a_flat_sheet_at_rest_bends_linearly():
-    """At exactly flat with no rest angle the force vanishes, and its slope is the stiffness of the hinge."""
+    """The force of a flat hinge without rest angle vanishes, and its slope is the stiffness of the hinge."""
     stiffness = torch.ones(len(HINGES), dtype=torch.float64)
     nothing = torch.zeros((), dtype=torch.float64)
     x = REST.clone().requires_grad_()

@@ -1,4 +1,4 @@
-"""What must hold of every shell: balance, objectivity, passivity, symmetry, reproducibility."""
+"""Invariants of every shell: balance, objectivity, passivity, symmetry, reproducibility."""
 
 from dataclasses import replace
 
@@ -117,7 +117,7 @@ def mirror(sheet: Sheet) -> Sheet:
 
 
 def test_a_mirrored_sheet_moves_as_the_mirror_image():
-    """Everything on: air, wind, ground, contact with itself, pins."""
+    """All options on: air, wind, ground, contact with itself, pins."""
     options = {"pins": [0, 6], "ground": True, "self_collision": 0.02}
     flip = torch.tensor([-1.0, 1.0, 1.0], dtype=torch.float64)
     paths = []

@@ -38,7 +38,7 @@ def along_edge(p: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def distances(x: Tensor, pairs: Tensor) -> Tensor:
-    """Of the vertex of each pair from its triangle: the least over the face, where it is hit, and the three edges."""
+    """Distances of vertices from their triangles: the least over the face, where it is hit, and the three edges."""
     p = x[VERTEX[pairs]]
     a, b, c = x[torch.tensor(SHEET.faces)[FACE[pairs]]].unbind(dim=1)
     d1, d2, r = b - a, c - a, p - a

@@ -1,4 +1,4 @@
-"""The same throws and drops in MuJoCo: free flight to 1e-6, and the same outcome after contact.
+"""Comparison of throws and drops with MuJoCo: free flight to 1e-6, and the same outcome after contact.
 
 Uses mujoco of this Python, or of the one that the variable DIFFLOOM_MUJOCO_PYTHON names; skipped without either. Run
 with -s to see the table of docs/models/rigid.md.
@@ -58,7 +58,7 @@ def ours(**scene: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def test_free_flight() -> None:
-    """Its Euler scheme moves the centre as ours does; its Runge-Kutta scheme knows the rotation to fourth order."""
+    """MuJoCo's Euler scheme moves the centre equally; its Runge-Kutta scheme gives the rotation to fourth order."""
     thrown = {"velocity": [1.0, 4.0, -2.0], "angular_velocity": [3.0, -5.0, 4.0], "orientation": [0.8, 0.0, 0.6, 0.0]}
     scene = {**BOX, **thrown, "ground": False, "steps": 2000}
     q, _ = ours(**scene)
@@ -86,7 +86,7 @@ def normalised(scene: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", DROPS)
 def test_after_contact(name: str) -> None:
-    """Both come to the same end: height, distance travelled and speed agree to what two contact models may differ."""
+    """Height, distance travelled and speed at the end agree within the differences of the two contact models."""
     scene = normalised(DROPS[name])
     q, u = ours(**scene)
     theirs = other(**scene)

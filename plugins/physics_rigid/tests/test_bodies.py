@@ -1,4 +1,4 @@
-"""Bodies from tables: what they weigh, how they start, and what is refused."""
+"""Bodies from tables: masses, starts, and refusals."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_a_collision_of_several_keeps_momentum_and_angular_momentum() -> None:
 
 
 def contact_seen(model: RigidModel, params: Params, q: Tensor, u: Tensor) -> bool:
-    """Whether a force acts in some of the frames."""
+    """Return True if a force acts in one of the frames."""
     system = model.dynamics(params, Control())
     return any(float(system.force(a, b).abs().max()) > 0.0 for a, b in zip(q, u, strict=True))
 
@@ -118,7 +118,7 @@ def test_a_stack_stands() -> None:
     ]
     model = RigidModel(boxes)
     dt = model.suggested_dt()
-    # Hunt-Crossley damps by depth: what is left of a motion at rest fades over a second or so.
+    # Hunt-Crossley damps by depth, so the remaining motion at rest fades over a second or so.
     steps = round(4.0 / dt)
     last = simulate(model, model.params(torch.float64), dt=dt, steps=steps, save=[steps]).last
     np.testing.assert_allclose(last.q[:, 1].numpy(), [0.5, 1.5, 2.5], atol=0.01)

@@ -1,4 +1,4 @@
-"""What contact may be given: friction by direction, torsional and rolling friction, round edges, points on edges and
+"""Options of contact: friction by direction, torsional and rolling friction, round edges, points on edges and
 faces, a centre of mass beside the shape's, a static sag. And energy over many random drops."""
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def test_a_centre_of_mass_beside_the_middle() -> None:
     lifted = model.dynamics(params, Control()).force(state.q, state.u)[0]
     assert float(lifted[1]) > 0.0
     np.testing.assert_allclose(float(lifted[5]), -0.03 * float(lifted[1]), rtol=1e-9)
-    # What is drawn stays where the shape is.
+    # The surface stays at the shape.
     seen = model.surface(simulate(model, params, dt=1e-4, steps=1), params).vertices[0]
     np.testing.assert_allclose(seen.mean(dim=0).numpy(), [0.0, 0.1 - 1e-4, 0.0], atol=1e-12)
 

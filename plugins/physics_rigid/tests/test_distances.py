@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def arrays(*tables: dict[str, object]) -> tuple[NDArray[np.generic], ...]:
-    """What the kernels call ``shapes``: the arrays without the bounding boxes."""
+    """Return the ``shapes`` of the kernels: the arrays without the bounding boxes."""
     found = pack_shapes(RigidModel(list(tables)).bodies).arrays
     return (*found[:2], *found[4:])
 

@@ -26,7 +26,7 @@ G = 9.81
 
 
 def agreement(model: RigidModel, duration: float, dt: float, names: tuple[str, ...]) -> WideComparison:
-    """Of the adjoint with +-2 % differences of the distance from the motion with parameters 10 % larger."""
+    """Compare adjoint and +-2 % differences of the distance from the motion with parameters 10 % larger."""
     steps = round(duration / dt)
 
     def run(**values: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ def test_the_gradient_of_a_tumbling_cube_says_what_a_change_does() -> None:
 
 @pytest.mark.parametrize(("toe", "part"), [(None, 0.25), (0.002, 1.0)])
 def test_the_gradient_of_a_bouncing_ball_says_what_a_change_does(toe: float | None, part: float) -> None:
-    """At the suggested step a ball moves 2 mm in a step; without a toe of that length it takes shorter steps."""
+    """A ball moves 2 mm in a suggested step; without a toe of that length it takes shorter steps."""
     ball = {"shape": "sphere", "radius": 0.1, "mass": 1.0, "position": [0.0, 1.1, 0.0], "velocity": [0.5, 0.0, 0.2]}
     model = RigidModel(
         [{**ball, "restitution": 0.8, "reference_speed": 3.0}], contact={"law": "hunt_crossley", "toe": toe}
@@ -100,7 +100,7 @@ def test_the_gradient_of_real_tosses_says_what_a_change_does() -> None:
 
 @pytest.mark.parametrize("speed", [0.25, 0.5, 1.0, 2.0, 4.0])
 def test_a_sphere_rebounds_by_the_closed_form(speed: float) -> None:
-    """At the suggested step, wherever within a step it touches."""
+    """Restitution holds at the suggested step for any moment of touch within a step."""
     ball = {"shape": "sphere", "radius": 0.1, "restitution": 0.6, "velocity": [0.0, -speed, 0.0]}
     model = RigidModel([{**ball, "position": [0.0, 0.1, 0.0]}])
     dt = model.suggested_dt()
@@ -132,7 +132,7 @@ def dropped(shape: str, restitution: float, count: int, seed: int) -> RigidModel
 
 
 def check_energy(model: RigidModel) -> int:
-    """From flight to flight no body gains energy; returns how many bodies flew more than once.
+    """Require that no body gains energy from flight to flight; return how many bodies flew more than once.
 
     Semi-implicit Euler keeps m (v^2 / 2 + g y - g dt v_y / 2) in free fall, to rounding.
     """

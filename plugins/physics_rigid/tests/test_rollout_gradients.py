@@ -27,7 +27,7 @@ def touches(model: RigidModel, params: Params, result: Trajectory) -> Tensor:
 
 
 def impacts(model: RigidModel, params: Params, result: Trajectory) -> int:
-    """How often, frame by frame, a body that was free begins to touch something."""
+    """Count, frame by frame, how often a free body comes into contact."""
     touch = touches(model, params, result)
     return int((touch[1:] & ~touch[:-1]).sum())
 

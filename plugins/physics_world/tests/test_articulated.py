@@ -102,7 +102,7 @@ def test_what_holds_a_link_has_exact_gradients(kind):
 
 
 def test_links_are_held_as_plain_python():
-    """The same without compiling it."""
+    """Run these tests in the interpreter."""
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "slow", str(Path(__file__))]
     environment = {**os.environ, "DIFFLOOM_INTERPRET": "1"}
     done = subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)

@@ -107,7 +107,7 @@ KINDS = (*QUICK, "sphere-cloth", "corner-cloth", "jelly-cloth")
 )
 @pytest.mark.parametrize("smoothing", [0.5, 0.2])
 def test_gradients_of_smooth_friction_are_exact(bodies, settings, smoothing):
-    """Of the smoothing too; sticking and sliding both say something of friction and its stiffness."""
+    """Gradients include that of the smoothing; sticking and sliding depend on friction and its stiffness."""
     world, params, state = touching(bodies, {**settings, "law": SMOOTH})
     params = params.replace(**{"a_b.friction_smoothing": torch.tensor(smoothing, dtype=DOUBLE)})
     # Shorter differences are rounding for two skins, whose forces nearly cancel along the direction that is tried.

@@ -91,7 +91,7 @@ def contact_forces(world, params, state):
 
 @each_case
 def test_gradients_are_exact_while_links_touch(other, settings):
-    """By both states, and by everything that says where links are and how they touch."""
+    """Gradients by both states, and by all parameters of link poses and contact."""
     soft = {"a.contact_stiffness": 400.0, "a.contact_dissipation": 0.8, "a.friction": 0.4, "a.friction_stiffness": 9.0}
     world, params, state = touching(other, settings, soft)
     values = {f"a.{name}": params[f"a.{name}"].clone() for name in OF_TREE}

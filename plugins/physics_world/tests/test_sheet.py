@@ -1,4 +1,4 @@
-"""What falls on a sheet: a ball at the order of the scheme, a box whose corners stay above."""
+"""Bodies that fall on a sheet: a ball at the order of the scheme, a box whose corners stay above."""
 
 import itertools
 

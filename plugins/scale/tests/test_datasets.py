@@ -1,4 +1,4 @@
-"""Datasets: the same bytes whatever makes them, resumed where they were stopped, read as a torch Dataset."""
+"""Datasets: the same bytes on any engine, resumed where they were stopped, read as a torch Dataset."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_wrong_recipes_are_told(tmp_path):
         Recipe("x.toml", 0)
     with pytest.raises(InputError, match="expected one of mp4, npz"):
         Recipe("x.toml", 1, format="avi")
-    with pytest.raises(InputError, match="no dataset is there"):
+    with pytest.raises(InputError, match="not a dataset"):
         VideoDataset(tmp_path)
 
 
@@ -151,6 +151,6 @@ def test_the_command_says_what_it_made_and_what_was_there(tmp_path):
     assert first.exit_code == again.exit_code == 0
     assert "3 of 3 videos" in first.output and "made 3 videos" in first.output
     assert "MiB in 2 shards" in first.output
-    assert "3 of 3 videos are there already" in again.output
+    assert "3 of 3 videos exist already" in again.output
     assert "made" not in again.output
     assert len(VideoDataset(tmp_path / "set")) == 3

@@ -82,7 +82,7 @@ def test_a_fit_goes_on_from_starts_that_ran_elsewhere(starts: dict[str, float]) 
     told = {record.start for _, record in pairs}
     assert told == ({0} if "enough" in starts else {0, 1, 2, 3})
     assert pairs[-1][0].finished == ("probe" not in starts)
-    # What is kept meanwhile never says more than has been told.
+    # Checkpoints never hold more than the records that were reported.
     for number, (state, _) in enumerate(pairs, 1):
         assert state.total <= number
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_shared_out_is_refused(tmp_path: Path) -> None:
     file.write_text(EXPERIMENT)
     for command, given, words in (
         (landscape, [str(file), "--over", "stiffness=60:200:4", "--profile", "--jobs", "2"], "--profile fits from"),
-        (run, ["--resume", str(tmp_path), "--engine", "ray"], "--resume goes on in this process"),
+        (run, ["--resume", str(tmp_path), "--engine", "ray"], "--resume continues in this process"),
     ):
         done = CliRunner().invoke(command, given)
         assert done.exit_code == 2

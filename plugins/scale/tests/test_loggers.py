@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from diffloom_fitting.checkpoints import read_history
 from diffloom_scale import LOGGERS, get_logger
-from diffloom_scale.loggers import figures
+from diffloom_scale.loggers import flatten_record
 
 EXPERIMENT = (
     CHAIN
@@ -71,7 +71,7 @@ def test_tensorboard_reads_what_was_written(run):
     losses = events.Scalars("loss")
     assert [event.step for event in losses] == [record.total for record in history]
     assert [event.value for event in losses] == pytest.approx([record.loss for record in history], rel=1e-6)
-    assert set(figures(history[0])) <= set(events.Tags()["scalars"])
+    assert set(flatten_record(history[0])) <= set(events.Tags()["scalars"])
 
 
 def test_mlflow_reads_what_was_written(run, monkeypatch):

@@ -1,4 +1,4 @@
-"""What other services are told, with stand-ins for those that are not installed here: each call is written down."""
+"""Calls to other services, with stand-ins for those that are not installed here: each call is written down."""
 
 import sys
 import types
@@ -17,7 +17,7 @@ def record(total, loss):
 
 
 class Calls:
-    """Writes down what is called on it."""
+    """Records the calls it gets."""
 
     def __init__(self):
         self.made = []

@@ -1,15 +1,15 @@
-"""What a report advises follows from what stands in the way of green."""
+"""Advice of a report follows from the parts of the verdict that are not green."""
 
 import dataclasses
 
 import pytest
 from toy_results import SURE, result
 
-from diffloom_studio.report.page_data import advice, cite
+from diffloom_studio.report.page_data import cite, give_advice
 
 
 def test_a_green_fit_needs_no_advice():
-    assert advice(result()) == []
+    assert give_advice(result()) == []
 
 
 @pytest.mark.parametrize(
@@ -25,18 +25,18 @@ def test_a_green_fit_needs_no_advice():
     ],
 )
 def test_each_fault_has_its_advice(levels, words):
-    (sentence,) = advice(result(**levels))
+    (sentence,) = give_advice(result(**levels))
     assert words in sentence
 
 
 def test_what_cannot_be_seen_comes_first():
-    told = advice(result(explained="red", visible="amber", converged="red"))
+    told = give_advice(result(explained="red", visible="amber", converged="red"))
     assert len(told) == 3
     assert "camera" in told[0]
 
 
 def test_an_interrupted_fit_is_resumed():
-    assert "--resume" in advice(dataclasses.replace(result(converged="red"), interrupted=True))[0]
+    assert "--resume" in give_advice(dataclasses.replace(result(converged="red"), interrupted=True))[0]
 
 
 def test_the_same_run_is_cited_alike_and_another_not():
@@ -48,5 +48,5 @@ def test_the_same_run_is_cited_alike_and_another_not():
 
 
 def test_what_is_not_seen_at_all_is_the_only_advice():
-    (only,) = advice(result(visible="red", converged="amber", identifiable="red", explained="red"))
+    (only,) = give_advice(result(visible="red", converged="amber", identifiable="red", explained="red"))
     assert "camera" in only

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from diffloom_studio.report.charts import HEIGHT, WIDTH, Chart, Curve, beside, linear_axis, log_axis
+from diffloom_studio.report.charts import HEIGHT, WIDTH, Chart, Curve, arrange_charts, make_linear_axis, make_log_axis
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -48,19 +48,19 @@ def test_points_lie_between_the_ticks_that_enclose_them(log):
     ],
 )
 def test_ticks_are_round_and_told_apart(values, texts):
-    assert [text for _, text in linear_axis(values, 5).ticks] == texts
+    assert [text for _, text in make_linear_axis(values, 5).ticks] == texts
 
 
 @pytest.mark.parametrize("values", [(3.0, 3.0), (0.0, 0.0), (), (math.nan,), (math.inf, 2.0)])
 def test_an_axis_of_nothing_much_still_has_ticks(values):
-    axis = linear_axis(values, 5)
+    axis = make_linear_axis(values, 5)
     assert axis.low < axis.high
     assert len(axis.ticks) >= 2
 
 
 @pytest.mark.parametrize("values", [(1e-12, 1e9), (0.9, 1.1), (5.0, 5.0), (2e-4, 7e-3)])
 def test_logarithmic_ticks_are_neither_few_nor_many(values):
-    axis = log_axis(values, 5)
+    axis = make_log_axis(values, 5)
     assert 2 <= len(axis.ticks) <= 10
     assert len({text for _, text in axis.ticks}) == len(axis.ticks)
     assert all(0.0 <= axis.part(mark) <= 1.0 for mark, _ in axis.ticks)
@@ -79,7 +79,7 @@ def test_gaps_levels_and_names():
 
 def test_charts_beside_each_other_do_not_overlap():
     chart = Chart([Curve(range(3), range(3))], "iteration", "value")
-    inner = ElementTree.fromstring(beside([chart] * 4)).findall(f"{SVG}svg")
+    inner = ElementTree.fromstring(arrange_charts([chart] * 4)).findall(f"{SVG}svg")
     places = [(float(one.get("x", 0)), float(one.get("y", 0))) for one in inner]
     assert places == [(0, 0), (384, 0), (768, 0), (0, HEIGHT)]
     assert float(ElementTree.fromstring(chart.svg()).get("width")) == WIDTH

@@ -1,4 +1,4 @@
-"""What a person sees while a fit runs."""
+"""Display of a fit while it runs."""
 
 import io
 
@@ -8,7 +8,7 @@ from toy_scenes import TRUTH, toy_scene
 
 from diffloom_fitting import Experiment, Unknown, run_fit
 from diffloom_fitting.targets import synthesise
-from diffloom_studio.console import watcher
+from diffloom_studio.console import make_watcher
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -18,7 +18,7 @@ def test_a_table_in_a_terminal_and_lines_elsewhere(terminal):
     experiment = Experiment(scene, synthesise(scene, TRUTH), unknowns)
     seen = io.StringIO()
     console = Console(file=seen, force_terminal=terminal, width=100, legacy_windows=False)
-    with watcher(experiment, console) as shown:
+    with make_watcher(experiment, console) as shown:
         result = run_fit(experiment, observer=shown.show, sure=False)
     text = seen.getvalue()
     assert "gravity" in text

@@ -97,8 +97,8 @@ def test_near_misses_are_suggested(name, message):
 
 def test_a_key_is_explained_without_torch_and_soon():
     code = (
-        "import sys; from diffloom_studio.explain import explanations; "
-        "assert explanations('unknowns.start'); print('torch' in sys.modules or 'numba' in sys.modules)"
+        "import sys; from diffloom_studio.explain import find_explanations; "
+        "assert find_explanations('unknowns.start'); print('torch' in sys.modules or 'numba' in sys.modules)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     assert result.stdout.strip() == "False"

@@ -1,4 +1,4 @@
-"""What is exported is read back by the libraries of each format, and has the same numbers."""
+"""Exported files are read back by the libraries of each format, and has the same numbers."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ from diffloom.interfaces import InputError
 from diffloom_studio.commands.forward import export as command
 from diffloom_studio.commands.run import run
 from diffloom_studio.exports import export
-from diffloom_studio.playback import load_playback, scale_colours, strain
+from diffloom_studio.playback import compute_strain, load_playback, scale_colours
 from diffloom_video import read_video
 
 
@@ -37,7 +37,7 @@ def test_a_run_has_start_fit_and_truth_and_a_file_no_fit(playback, folder):
     assert list(load_playback(folder.parent / "toy.toml").values) == ["start", "truth"]
     fit, truth = playback.body("fit"), playback.body("truth")
     assert np.abs(fit.vertices - truth.vertices).max() < 1e-3
-    with pytest.raises(InputError, match="there is no 'guess'"):
+    with pytest.raises(InputError, match="got the body 'guess'"):
         playback.body("guess")
 
 
@@ -126,10 +126,10 @@ def test_strain_is_that_of_a_known_stretch():
     rest = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0.2, 1]], dtype=np.float32)
     faces = np.array([[0, 1, 2], [0, 1, 3]])
     turn = torch.linalg.qr(torch.randn(3, 3, generator=torch.Generator().manual_seed(3)))[0].numpy()
-    assert strain(rest, rest @ turn + 2.0, faces) == pytest.approx(np.zeros(4), abs=1e-6)
-    assert strain(rest, (1.25 * rest) @ turn, faces) == pytest.approx(np.full(4, 0.25), abs=1e-6)
+    assert compute_strain(rest, rest @ turn + 2.0, faces) == pytest.approx(np.zeros(4), abs=1e-6)
+    assert compute_strain(rest, (1.25 * rest) @ turn, faces) == pytest.approx(np.full(4, 0.25), abs=1e-6)
     longer = rest * np.array([1.5, 1.0, 1.0], dtype=np.float32)
-    assert strain(rest, longer, faces[:1])[:3] == pytest.approx(np.full(3, 0.5), abs=1e-6)
+    assert compute_strain(rest, longer, faces[:1])[:3] == pytest.approx(np.full(3, 0.5), abs=1e-6)
     colours = scale_colours(np.array([0.0, 0.25, 9.0]), 0.5)
     assert colours[0].tolist() == [68, 1, 84]
     assert colours[2].tolist() == [253, 231, 37]

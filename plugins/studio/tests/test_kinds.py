@@ -131,7 +131,7 @@ def test_every_option_of_run_is_honoured_or_refused_for_motion(files, option, sp
 
 @pytest.mark.parametrize(("option", "spelling"), OPTIONS)
 def test_every_option_of_run_applies_to_a_video(files, option, spelling):
-    """The command's own function takes it: as it is, in what the file is loaded with, or in where tasks run."""
+    """The command's own function takes it: unchanged, in the loaded object, or in the choice of an engine."""
     own = {*inspect.signature(inspect.unwrap(run.callback)).parameters}
     assert option.name in own | {part.name for part in (*fields(ExperimentOptions), *fields(EngineOptions))}
     kind = recognise_place("video.toml")
@@ -180,13 +180,13 @@ def test_the_schema_has_every_kind(files, toy_registry):
 
 
 def test_keys_of_every_kind_are_explained():
-    from diffloom_studio.explain import explanations
+    from diffloom_studio.explain import find_explanations
 
-    pages = [str(page) for page in explanations("unknowns.start")]
+    pages = [str(page) for page in find_explanations("unknowns.start")]
     assert pages[0].startswith("unknowns.<name>.start: key of an experiment file")
     assert any("key of a file about measured motion" in page for page in pages)
     for place in file_keys(MotionKind().schema()):
-        assert explanations(place), place
+        assert find_explanations(place), place
 
 
 def test_a_draw_of_a_motion_file_follows_the_seed(files):

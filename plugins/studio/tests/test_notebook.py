@@ -1,4 +1,4 @@
-"""What notebooks show, progress of a fit, and results that are saved and loaded."""
+"""Displays of notebooks, progress of a fit, and results that are saved and loaded."""
 
 import json
 import sys

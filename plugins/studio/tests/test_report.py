@@ -1,4 +1,4 @@
-"""The report is one file that shows by itself; where Chromium is installed it is opened there."""
+"""The report is one file without dependencies; where Chromium is installed it is opened there."""
 
 import base64
 import io
@@ -35,7 +35,7 @@ def report(tmp_path, toy_registry, monkeypatch):
 
 
 class Balance(HTMLParser):
-    """Counts tags left open, and collects what is loaded from elsewhere."""
+    """Counts tags left open, and collects addresses that are loaded from elsewhere."""
 
     VOID = ("meta", "link", "img", "br", "hr", "input", "wbr")
 
@@ -65,7 +65,7 @@ def test_the_report_is_whole_and_self_contained(report):
     assert all(source.startswith(("data:", "#")) for source in found.sources)
     assert "A &lt;thrown&gt; triangle" in page
     assert page.count("<svg") == 3
-    for text in ("What was found", "gravity", "m/s²", "gradient checked", "Where the time went", "kept aside"):
+    for text in ("Estimates", "gravity", "m/s²", "gradient checked", "Time by part", "in the holdout"):
         assert text in page
 
 
@@ -85,7 +85,7 @@ def test_the_videos_show_target_start_and_fit(report):
 
 
 def test_the_page_holds_the_very_frames(report):
-    """What the scripts draw is the target itself, bit by bit."""
+    """The scripts draw the target's pixels, bit by bit."""
     data = page_data_of(report)
     (view,) = data["views"]
     sheet = np.asarray(Image.open(io.BytesIO(base64.b64decode(view["panels"]["target"].split(",")[1]))))
@@ -120,7 +120,7 @@ def test_the_page_holds_the_stress_that_the_model_tells_and_no_strain_of_what_is
         shades = np.frombuffer(base64.b64decode(body["fields"]["stress"]), np.uint8)
         found[body["name"]] = shades.reshape(len(body["times"]), body["count"])
     most = float(re.fullmatch(r"from 0 to ([\d.]+) kPa and above", scene["fields"]["stress"])[1])
-    assert found["fit"].max() == 255  # whose scale it is
+    assert found["fit"].max() == 255  # the body that sets the scale
     # The toy's stress is a thousand times its speed: it starts with the one in the file, and a step goes as far as the
     # speed after it.
     told = (found["truth"][:, 0] - 1.0) / 254.0 * most
@@ -165,7 +165,7 @@ SOLID = "(async () => { await new Promise(r => requestAnimationFrame(() => reque
 
 @needs_chromium
 def test_clicking_through_the_report(report, browser):
-    """One scrubber moves videos and 3D view; modes, layers, layout, dragging and playing all change what is drawn."""
+    """One scrubber moves videos and 3D view; modes, layers, layout, dragging and playing all change the drawing."""
     page = browser.open(report.as_uri(), 1200)
     page.wait("diffloom.ready")
     first, solid = page.ask(SHOWN), page.ask(SOLID)
@@ -223,7 +223,7 @@ def test_a_report_shows_what_an_exposing_or_rolling_camera_records(tmp_path, toy
         for name, text in view["panels"].items()
     }
     assert len(view["times"]) == 11
-    # The fit found the truth, so what is drawn of it is what the camera recorded.
+    # The fit found the truth, so its drawing is what the camera recorded.
     assert np.abs(sheets["fit"] - sheets["target"]).max() <= 1
     assert np.abs(sheets["start"] - sheets["target"]).max() > 10
     assert [len(body["times"]) for body in data["scene"]["bodies"]] == [11, 11, 11]

@@ -1,4 +1,4 @@
-"""Run folders: what is written, what survives a kill, and what happens on a bad disk."""
+"""Run folders: files written, what survives a kill, and what happens on a bad disk."""
 
 import errno
 import json
@@ -90,7 +90,7 @@ def test_resuming_goes_on_to_the_same_bits(toy, optimiser, monkeypatch):
 
     monkeypatch.setattr(folder_module, "write_checkpoint", interrupt)
     told = invoke(*common, "--out", "part", code=130)
-    assert "go on with: diffloom run --resume" in told
+    assert "continue with: diffloom run --resume" in told
     assert len(read_history(toy / "part" / "history.jsonl")) == 3
     monkeypatch.setattr(folder_module, "write_checkpoint", real)
     invoke("--resume", "part", "--no-report")
@@ -176,7 +176,7 @@ def test_what_cannot_be_resumed_is_explained(toy):
     (toy / "damaged" / "checkpoint.pt").write_bytes(b"no checkpoint")
     with pytest.raises(InputError, match=r"checkpoint .* is damaged.*the one before it, of iteration \d+, is whole"):
         invoke("--resume", "damaged", code=1)
-    assert "other options cannot be given" in invoke("--resume", "damaged", "--quick", code=2)
+    assert "leave out other options" in invoke("--resume", "damaged", "--quick", code=2)
     assert "give an experiment FILE" in invoke(code=2)
 
 
@@ -261,7 +261,7 @@ def test_a_fit_is_watched_by_the_display_live(tmp_path, toy_registry, monkeypatc
 
     toy_registry.install(Plugin(), "live")
     done = CliRunner().invoke(run, ["toy.toml", "--view", "--no-report", "--quick"], catch_exceptions=False)
-    assert "look at http://here" in done.output
+    assert "viewer: http://here" in done.output
     assert told[0] == "A thrown triangle"
     assert told[-1] == "waited"
     assert len(told) > 3

@@ -151,7 +151,7 @@ def test_every_damaged_line_of_a_history_is_named(tmp_path):
         except FolderError as error:
             told += f"{error}\n"
             continue
-        assert found == [record(k) for k in range(1, len(found) + 1)]  # cut off at the end: what is left is true
+        assert found == [record(k) for k in range(1, len(found) + 1)]  # cut off at the end: the rest is true
     assert all("history.jsonl', line " in line for line in told.splitlines()) and told
 
 
@@ -220,7 +220,7 @@ def toy(tmp_path, toy_registry, monkeypatch):
 
 @pytest.mark.parametrize("until", [1, 3])
 def test_a_disk_that_fills_up_stops_the_run_with_its_state_kept(toy, monkeypatch, until):
-    """At the first checkpoint, which leaves nothing to go on from but the beginning, and later."""
+    """Kill at the first checkpoint, which leaves nothing to go on from but the beginning, and later."""
     common = ("toy.toml", "--no-check", "--no-report")
     invoke(*common, "--out", "whole")
     real, seen = os.fsync, []

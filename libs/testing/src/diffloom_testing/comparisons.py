@@ -98,7 +98,7 @@ def require_matching_gradients(
         The comparisons, ``directions`` for each input.
 
     Raises:
-        Failure: The derivatives disagree; the message names every such input.
+        Failure: The derivatives disagree; the message names every wrong input.
     """
     best: list[GradientComparison] | None = None
     for step in steps:
@@ -128,6 +128,9 @@ def describe_worst(comparisons: Sequence[GradientComparison]) -> str:
     Args:
         comparisons: Result of require_matching_gradients.
 
+    Returns:
+        The sentence.
+
     Raises:
         Skip: All derivatives vanish, so nothing was compared.
     """
@@ -154,6 +157,9 @@ def largest_difference(a: Tensor, b: Tensor) -> float:
     Args:
         a: A tensor.
         b: A tensor of the same shape.
+
+    Returns:
+        The largest difference; 0 for equal bits.
 
     Raises:
         Failure: The shapes differ.
@@ -188,6 +194,9 @@ def require_finite(what: str, tensor: Tensor) -> Tensor:
     Args:
         what: Noun for the message.
         tensor: Any tensor.
+
+    Returns:
+        ``tensor`` itself.
     """
     count_comparisons(int(tensor.numel() > 0))
     bad = ~torch.isfinite(tensor.detach())

@@ -115,7 +115,7 @@ def check_gradient(
         The comparisons, ``directions`` for each input.
 
     Raises:
-        AssertionError: A derivative is off; the message names every such input.
+        AssertionError: A derivative is off; the message names every wrong input.
 
     Example:
         x = torch.linspace(0.1, 1.0, 5, dtype=torch.float64)

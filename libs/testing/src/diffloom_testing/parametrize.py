@@ -35,6 +35,9 @@ def parametrize_with_checks(
         expected_failures: Names of checks that cannot pass, with reasons.
         families: Families to run; all by default.
 
+    Returns:
+        The decorator.
+
     Example:
         @parametrize_with_checks(["springs"])
         def test_conformance(subject, check):

@@ -57,7 +57,14 @@ class CheckReport:
     results: tuple[CheckResult, ...]
 
     def count(self, outcome: CheckOutcome) -> int:
-        """Return the number of checks with this outcome."""
+        """Count the checks with one outcome.
+
+        Args:
+            outcome: The outcome.
+
+        Returns:
+            Number of checks.
+        """
         return sum(result.outcome is outcome for result in self.results)
 
     @property
@@ -107,7 +114,10 @@ class CheckReport:
         return "\n".join(lines)
 
     def raise_if_failed(self) -> CheckReport:
-        """Return the report.
+        """Raise AssertionError if a check failed.
+
+        Returns:
+            The report itself.
 
         Raises:
             AssertionError: A check failed; the message lists all failures.
@@ -145,7 +155,7 @@ class Skip(Exception):  # noqa: N818
 
 
 class Failure(AssertionError):  # noqa: N818
-    """Exception of a check that found a fault; its message says what was found and what was expected."""
+    """Exception of a check that found a fault; its message states finding and expectation."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +216,9 @@ def check(family: str, cases: Callable[[Any], tuple[str, ...]] | None = None) ->
     Args:
         family: Group of related checks.
         cases: Returns the names of the cases of a subject; None for a check without cases.
+
+    Returns:
+        The decorator.
 
     Example:
         @check("shapes")
@@ -276,7 +289,7 @@ def require(holds: bool, message: str) -> None:
 
     Args:
         holds: The condition.
-        message: What was found and what was expected.
+        message: Finding and expectation.
     """
     count_comparisons()
     if not holds:

@@ -78,7 +78,7 @@ def collect_reasons(subject: Subject, given: Mapping[str, str] | None, names: tu
         own = getattr(subject, subject.kind).expected_failures
     except Exception:
         own = {}  # The subject cannot be created; the checks report why.
-    # The class may admit failures of a family that does not run now; the caller may not give such failures.
+    # The class may admit failures of a family that does not run now; the caller may not give these.
     admitted = {name: reason for name, reason in validate_reasons(own, tuple(own)).items() if name in names}
     return {**admitted, **validate_reasons(given, names)}
 

@@ -59,6 +59,9 @@ class WideComparison:
         Args:
             cosine: Smallest cosine.
             ratio: Largest factor between the lengths, either way.
+
+        Returns:
+            True if both bounds hold.
         """
         return self.cosine >= cosine and 1.0 / ratio <= self.ratio <= ratio
 

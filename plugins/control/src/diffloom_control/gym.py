@@ -39,8 +39,17 @@ except ImportError as error:
 
 @dataclass(frozen=True)
 class ControlTask:
-    """What an environment is made of. The return of an episode is minus the loss between what the scene's cameras see
-    and ``target``, minus the costs of the controls: what a fit of the same scene minimises."""
+    """Task of an environment: a scene, a target, and a measure of success.
+
+    The return of an episode is minus the loss between the images of the scene's cameras and ``target``, minus the costs
+    of the controls: the objective of a fit of the same scene, negated.
+
+    Args:
+        scene: Scene that is driven.
+        target: Target to reach.
+        loss: Loss between images or states and the target; a mean over frames.
+        costs: Costs of the controls.
+    """
 
     scene: Scene
     target: AnyTarget
@@ -49,14 +58,21 @@ class ControlTask:
 
 
 def make_task(experiment: Experiment) -> ControlTask:
-    """The task of an experiment, judged by the loss of its last stage."""
+    """Return the task of an experiment, judged by the loss of its last stage.
+
+    Args:
+        experiment: The experiment.
+
+    Returns:
+        The task.
+    """
     loss = experiment.stages[-1].loss or experiment.loss
     return ControlTask(experiment.scene, experiment.target, loss, experiment.costs or ControlCosts())
 
 
 @dataclass(frozen=True)
 class FrameTarget:
-    """One frame of the target: who sees it, between which steps it lies, and its share in the loss."""
+    """One frame of the target: the scene that sees it, the steps around it, and its share in the loss."""
 
     scene: Scene
     target: Target
@@ -65,10 +81,10 @@ class FrameTarget:
 
 
 class StepRewards:
-    """The rewards of one episode; their sum is minus the objective of the controls that were given.
+    """Rewards of one episode; their sum is minus the objective of the given controls.
 
     Every frame of the target is paid for in the step that passes it, effort and smoothness in every step. A loss must
-    be a mean over frames, as ours are.
+    be a mean over frames.
     """
 
     def __init__(self, task: ControlTask, params: Params, values: Mapping[str, Tensor]) -> None:
@@ -78,12 +94,16 @@ class StepRewards:
         self.states: dict[int, State] = {}
         self.last: dict[str, Tensor] = {}
 
-    def wanted(self, first: int, last: int) -> list[int]:
-        """The steps after ``first`` up to ``last`` whose states are needed."""
+    def list_needed_steps(self, first: int, last: int) -> list[int]:
+        """Return the steps after ``first`` up to ``last`` whose states are needed."""
         return [step for step in self.needed if first < step <= last]
 
-    def paid(self, first: int, last: int, states: Mapping[int, State], control: Mapping[str, Tensor]) -> float:
-        """The reward of going from step ``first`` to ``last`` through these states under controls (steps, ...)."""
+    def compute_reward(
+        self, first: int, last: int, states: Mapping[int, State], control: Mapping[str, Tensor]
+    ) -> float:
+        """Return the reward of going from step ``first`` to ``last`` through these states under controls (steps,
+        ...).
+        """
         self.states |= {step: state for step, state in states.items() if step in self.needed}
         total = self._cost(control, last - first)
         for frame in self.frames:
@@ -114,7 +134,7 @@ class StepRewards:
         return float(loss.value(view, frame.target))
 
     def _cost(self, control: Mapping[str, Tensor], steps: int) -> float:
-        """Mean squares over the whole episode, of which these steps are a part."""
+        """Return the costs of some steps: mean squares over the whole episode, of which these steps are a part."""
         costs, scene, total = self.task.costs, self.task.scene, 0.0
         for name, rows in control.items():
             total += costs.effort * float(rows.square().mean()) * steps / scene.steps
@@ -127,6 +147,7 @@ class StepRewards:
 
 
 def _frames(task: ControlTask, values: Mapping[str, Tensor]) -> list[FrameTarget]:
+    """Return the frames of a task's target."""
     views, found = task.target.by_view(), []
     for label, target in views.items():
         scene = task.scene.seen_from(label)
@@ -178,22 +199,30 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self._make = None if isinstance(task, ControlTask) else task
         self.task = task if isinstance(task, ControlTask) else task(0)
         scene = self.task.scene
-        self.observe = _observation(observe, scene.policy)
-        self.every = _every(every, scene)
-        self.drives = _drives(drives, scene)
+        self.observe = _choose_observation(observe, scene.policy)
+        self.every = _choose_every(every, scene)
+        self.drives = _choose_control(drives, scene)
         self._shape = find_driven_shape(scene.model, self.drives)
-        network = _rows(scene.policy)
-        self.limit = _limit(limit, network, scene, self.drives)
+        network = _find_control_layer(scene.policy)
+        self.limit = _choose_limit(limit, network, scene, self.drives)
         chosen = only if only is not None or network is None else network.only
         self.only = list_driven_numbers("gym: only", scene.model, self.drives, chosen)
         size = self._shape if self.only is None else (len(self.only),)
         self.action_space = gymnasium.spaces.Box(-self.limit, self.limit, size, np.float32)
         self.metadata = {**self.metadata, "render_fps": max(1, round(1.0 / (self.every * scene.dt)))}
         self._begin({})
-        self.observation_space = self._space(self._observed())
+        self.observation_space = self._space(self._stack_observation())
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """The first observation of a new episode."""
+        """Begin a new episode.
+
+        Args:
+            seed: Seed of the environment's generator, and of the task where that is a function of a seed.
+            options: {"values": {...}} for other parameters.
+
+        Returns:
+            The first observation, and the information {"time": 0.0}.
+        """
         super().reset(seed=seed)
         if self._make is not None:
             self.task = self._make(int(self.np_random.integers(2**31)) if seed is None else seed)
@@ -201,10 +230,18 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self.task.scene.known(given, "gym: options")
         checked = self.task.scene.model.params(self.task.scene.dtype, **given)
         self._begin({name: checked[name] for name in given})
-        return self._observed(), self._info()
+        return self._stack_observation(), self._info()
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Hold an action for ``every`` steps."""
+        """Hold an action for ``every`` steps.
+
+        Args:
+            action: Numbers of the control, clipped to ``limit``.
+
+        Returns:
+            Observation, reward, terminated, truncated (False), and information: the time [s], and "trouble" after a
+            breakdown.
+        """
         scene, first = self.task.scene, self._step
         if first >= scene.steps:
             raise InputError("gym: the episode is over; reset the environment first")
@@ -212,22 +249,26 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         control = self._control(action, first, last)
         try:
             states = self._advance(control, first, last)
-            reward = self._rewards.paid(first, last, states, control)
+            reward = self._rewards.compute_reward(first, last, states, control)
             self._state, self._step = states[last], last
-            return self._observed(), reward, last == scene.steps, False, self._info()
+            return self._stack_observation(), reward, last == scene.steps, False, self._info()
         except SimulationError as error:
             if isinstance(error, InputError):
-                raise  # what was given is wrong, not where it led
+                raise  # the input is wrong, not the simulation
             self._step = scene.steps
-            return self._observed(), -self.failure, True, False, {**self._info(), "trouble": str(error)}
+            return self._stack_observation(), -self.failure, True, False, {**self._info(), "trouble": str(error)}
 
     def render(self) -> Array | None:
-        """What the scene's camera sees now, (height, width, 3) of bytes."""
-        return _bytes(self._seen(ImageObservation())) if self.render_mode == "rgb_array" else None
+        """Return the present image of the scene's camera.
+
+        Returns:
+            (height, width, 3) bytes; None without a render mode.
+        """
+        return _to_bytes(self._observe(ImageObservation())) if self.render_mode == "rgb_array" else None
 
     @property
     def state(self) -> State:
-        """Where the scene is now."""
+        """Present state of the scene."""
         return self._state
 
     def _begin(self, values: Mapping[str, Tensor]) -> None:
@@ -241,7 +282,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self._step = 0
 
     def _control(self, action: Array, first: int, last: int) -> dict[str, Tensor]:
-        """The controls of some steps, with the action among them."""
+        """Return the controls of some steps, including the action."""
         scene = self.task.scene
         given = torch.as_tensor(np.clip(action, -self.limit, self.limit), dtype=scene.dtype).reshape(1, -1)
         row = find_control_rows(given, self._shape, self.only)[0]
@@ -249,9 +290,9 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         return {**control, self.drives: row.expand(last - first, *self._shape)}
 
     def _advance(self, control: Mapping[str, Tensor], first: int, last: int) -> dict[int, State]:
-        """The states at steps that rewards need, and the last one."""
+        """Return the states at steps that rewards need, and the last one."""
         scene = self.task.scene
-        save = sorted({*self._rewards.wanted(first, last), last})
+        save = sorted({*self._rewards.list_needed_steps(first, last), last})
         with torch.no_grad():
             path = simulate(
                 scene.model, self._params, dt=scene.dt, steps=last - first, save=[step - first for step in save],
@@ -261,14 +302,14 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         start = {0: self._state} if first == 0 else {}
         return {**start, **{step: path[k] for k, step in enumerate(save)}}
 
-    def _seen(self, observe: Observation) -> Tensor:
+    def _observe(self, observe: Observation) -> Tensor:
         with torch.no_grad():
             return observe.observed(self.task.scene, self._state, self._params, self._values)
 
-    def _observed(self) -> Array:
-        shown, self._past = update_memory(self._past, self._seen(self.observe), self.observe.count)
+    def _stack_observation(self) -> Array:
+        shown, self._past = update_memory(self._past, self._observe(self.observe), self.observe.count)
         if isinstance(self.observe, ImageObservation):
-            return _bytes(shown)
+            return _to_bytes(shown)
         return np.asarray(shown[0].to(torch.float32).numpy())
 
     def _info(self) -> dict[str, Any]:
@@ -280,13 +321,13 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         return gymnasium.spaces.Box(-np.inf, np.inf, first.shape, np.float32)
 
 
-def _bytes(image: Tensor) -> Array:
-    """(height, width, 3 images) of bytes, of images (1, 4 images, height, width) side by side."""
+def _to_bytes(image: Tensor) -> Array:
+    """Return images (1, 4 images, height, width) side by side as bytes (height, width, 3 images)."""
     colours = image.unflatten(1, (-1, 4))[0, :, :3].flatten(0, 1)
     return np.asarray((colours.clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).permute(1, 2, 0).contiguous().numpy())
 
 
-def _observation(given: object, policy: Policy | None) -> Observation:
+def _choose_observation(given: object, policy: Policy | None) -> Observation:
     if isinstance(given, Observation):
         return given
     if given is None and policy is not None and policy.observe is not None:
@@ -295,7 +336,7 @@ def _observation(given: object, policy: Policy | None) -> Observation:
     return StateObservation() if named == "state" else ImageObservation()
 
 
-def _every(given: int | None, scene: Scene) -> int:
+def _choose_every(given: int | None, scene: Scene) -> int:
     own = scene.policy.every if scene.policy is not None and scene.policy.observe is not None else 1
     every = own if given is None else int(given)
     if not 1 <= every <= scene.steps:
@@ -303,28 +344,28 @@ def _every(given: int | None, scene: Scene) -> int:
     return every
 
 
-def _drives(given: str | None, scene: Scene) -> str:
+def _choose_control(given: str | None, scene: Scene) -> str:
     if given is not None:
         return given
     if scene.policy is not None:
         return scene.policy.drives
     controls = [spec.name for spec in scene.model.specs if spec.per_step]
     if len(controls) != 1:
-        raise InputError(f"gym: which control is the action? Give drives, one of: {', '.join(controls) or 'none'}")
+        raise InputError(f"gym: the model has no single control; give drives=, one of: {', '.join(controls) or 'none'}")
     return controls[0]
 
 
-def _rows(policy: Policy | None) -> ControlRows | None:
-    """The last layer of a network that a file or ``make_network_policy`` made."""
+def _find_control_layer(policy: Policy | None) -> ControlRows | None:
+    """Return the last layer of a network that a file or ``make_network_policy`` made."""
     layers = [] if policy is None else list(policy.module.children())
     return layers[-1] if layers and isinstance(layers[-1], ControlRows) else None
 
 
-def _limit(given: float | None, network: ControlRows | None, scene: Scene, drives: str) -> float:
+def _choose_limit(given: float | None, network: ControlRows | None, scene: Scene, drives: str) -> float:
     limit = given if given is not None else None if network is None else network.scale
     if limit is None:
         unit = scene.model.spec(drives).unit or "1"
-        raise InputError(f"gym: how large may an action be? Give limit, the largest {drives!r} [{unit}]")
+        raise InputError(f"gym: the scene has no largest action; give limit=, the largest {drives!r} [{unit}]")
     if not (np.isfinite(limit) and limit > 0.0):
         raise InputError(f"gym: got limit={limit}; expected a finite number above 0")
     return float(limit)

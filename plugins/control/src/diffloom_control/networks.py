@@ -20,24 +20,28 @@ from diffloom_fitting.files import write_bytes
 from diffloom_fitting.scene import POLICY_PREFIX, Policy, Sinusoids, find_driven_shape
 
 Groups = tuple[tuple[int, ...], ...]
-"""Numbers of a control's row that are driven together, as one."""
+"""Groups of numbers of a control's row; each group is driven as one number."""
 
 
 class ControlRows(nn.Module):
-    """``scale`` tanh(x), each row in the shape of a control's row; with ``only``, x is of these groups of a row's
-    numbers and the others are 0."""
+    """Last layer of a policy: ``scale`` tanh(x), each row in the shape of a control's row.
+
+    With ``only``, x has one number for each of these groups of a row's numbers, and all other numbers are 0.
+    """
 
     def __init__(self, shape: tuple[int, ...], scale: float, only: Groups | None = None) -> None:
         super().__init__()
         self.shape, self.scale, self.only = shape, scale, only
 
     def forward(self, x: Tensor) -> Tensor:
-        """(rows, numbers) -> (rows, *shape)."""
+        """Return (rows, numbers) as (rows, *shape)."""
         return find_control_rows(self.scale * torch.tanh(x), self.shape, self.only)
 
 
 def find_control_rows(driven: Tensor, shape: tuple[int, ...], only: Groups | None) -> Tensor:
-    """(rows, *shape) of what is driven, (rows, numbers): each group takes its number, and the others are 0."""
+    """Return controls (rows, *shape) from driven numbers (rows, numbers): each group gets its number, the rest of a row
+    is 0.
+    """
     if only is not None:
         whole = driven.new_zeros(len(driven), int(torch.Size(shape).numel()))
         of = torch.tensor([k for k, group in enumerate(only) for _ in group])
@@ -46,10 +50,11 @@ def find_control_rows(driven: Tensor, shape: tuple[int, ...], only: Groups | Non
 
 
 class ImageMoments(nn.Module):
-    """Of each channel how bright it is on the whole, where its light lies, and how it is spread: six numbers, smooth in
-    whatever moves and finer than a pixel. Two images of them tell velocities.
+    """Layer that reduces each channel to six numbers: its brightness, the centre of its light, and the spread of its
+    light.
 
-    Places are from -1 to 1 across the longer side. floor: brightness that keeps a black channel finite.
+    They are smooth in every motion and finer than a pixel. Those of two images determine velocities. Positions are from
+    -1 to 1 across the longer side. floor: brightness that keeps a black channel finite.
     """
 
     def __init__(self, floor: float = 1e-4) -> None:
@@ -57,7 +62,7 @@ class ImageMoments(nn.Module):
         self.floor = floor
 
     def forward(self, x: Tensor) -> Tensor:
-        """(rows, channels, height, width) -> (rows, 6 channels)."""
+        """Return (rows, channels, height, width) as (rows, 6 channels)."""
         height, width = x.shape[-2:]
         longer = max(height, width)
         across = (2.0 * torch.arange(width, dtype=x.dtype) + 1.0 - width) / longer
@@ -71,16 +76,27 @@ class ImageMoments(nn.Module):
 
 @dataclass(frozen=True)
 class Network:
-    """What a file says of its policy.
+    """Settings of a policy that is a network.
 
-    sees: "time" (``phases`` sines of ``frequency`` [Hz]), "spline" (``knots`` over the simulation: what the weights are
-    is then the control itself), "state" or "image", the last two every ``every`` steps. hidden: widths of hidden
-    layers, none makes it linear. Images of ``image_size`` (height, width), ``frames`` of them at once, are read by
-    convolutions of stride 2 with so many ``channels``, or, with reads="moments", as brightness, place and spread of
-    each colour. bias: whether layers have one. gain: factor on the first weights; a
-    small one begins at rest. scale: largest value of the control, which is scale times a tanh. only: which numbers of
-    the control's row it drives, such as the cart's alone of cart and pole, or names of the model's regions, each of
-    which is driven as one, a muscle; the others stay 0.
+    Args:
+        drives: Name of the control.
+        sees: Input: "time" (sines), "spline" (B-splines over the simulation, so that the weights are the control),
+            "state" or "image".
+        every: Steps between two observations of "state" or "image".
+        phases: Number of sines, for "time".
+        frequency: Frequency of the sines [Hz].
+        knots: Number of B-splines, for "spline".
+        hidden: Widths of hidden layers; none makes the network linear.
+        reads: Layers that read images: "convolutions" of stride 2, or "moments" (brightness, position and spread of
+            each colour).
+        channels: Channels of the convolutions.
+        image_size: Height and width of images [px].
+        frames: Number of latest images that are seen at once.
+        bias: Layers have a bias.
+        gain: Factor of the first weights; with a small one the policy begins at rest.
+        scale: Largest value of the control, which is scale times a tanh.
+        only: Numbers of the control's row that are driven, such as the cart's alone of cart and pole, or names of the
+            model's regions, each of which is driven as one number (a muscle). All other numbers stay 0.
     """
 
     drives: str
@@ -101,7 +117,18 @@ class Network:
 
 
 def make_network_policy(model: Model, params: Params, network: Network, span: float, seed: int) -> Policy:
-    """The policy. span: of the simulation [s]. seed: of its first weights."""
+    """Return the policy of a network with random weights.
+
+    Args:
+        model: Model that is driven.
+        params: Parameters of the model.
+        network: Settings of the network.
+        span: Duration of the simulation [s].
+        seed: Seed of the weights.
+
+    Returns:
+        The policy.
+    """
     shape = find_driven_shape(model, network.drives)
     only = list_driven_numbers("policy.only", model, network.drives, network.only)
     numbers = int(torch.Size(shape).numel()) if only is None else len(only)
@@ -113,7 +140,7 @@ def make_network_policy(model: Model, params: Params, network: Network, span: fl
         elif network.sees == "image":
             layers = _convolutions(network, numbers)
         else:
-            layers = _dense([_told(network, model, params), *network.hidden, numbers], network.bias)
+            layers = _dense([_count_inputs(network, model, params), *network.hidden, numbers], network.bias)
     module = nn.Sequential(*layers, ControlRows(shape, network.scale, only))
     with torch.no_grad():
         for weight in module.parameters():
@@ -131,12 +158,18 @@ def make_network_policy(model: Model, params: Params, network: Network, span: fl
 def list_driven_numbers(
     what: str, model: Model, drives: str, only: Sequence[int | str | Sequence[int]] | None
 ) -> Groups | None:
-    """``only`` as groups of numbers of a control's row: numbers, or names of regions whose numbers go together."""
+    """Return ``only`` as groups of numbers of a control's row: numbers, or names of regions whose numbers form a
+    group.
+    """
     if only is None:
         return None
     most = int(torch.Size(find_driven_shape(model, drives)).numel())
     groups = tuple(
-        _of_region(what, model, drives, one) if isinstance(one, str) else (one,) if isinstance(one, int) else tuple(one)
+        _list_region_numbers(what, model, drives, one)
+        if isinstance(one, str)
+        else (one,)
+        if isinstance(one, int)
+        else tuple(one)
         for one in only
     )
     numbers = [number for group in groups for number in group]
@@ -148,8 +181,8 @@ def list_driven_numbers(
     return groups
 
 
-def _of_region(what: str, model: Model, drives: str, name: str) -> tuple[int, ...]:
-    """The numbers of a control's row that belong to a region of the model."""
+def _list_region_numbers(what: str, model: Model, drives: str, name: str) -> tuple[int, ...]:
+    """Return the numbers of a control's row that belong to a region of the model."""
     regions = getattr(model, "regions", {})
     if name not in regions:
         known = ", ".join(regions) or "none"
@@ -163,8 +196,8 @@ def _of_region(what: str, model: Model, drives: str, name: str) -> tuple[int, ..
     return tuple(int(k) for k in inside.nonzero()[0])
 
 
-def _told(network: Network, model: Model, params: Params) -> int:
-    """How many numbers the first layer is told."""
+def _count_inputs(network: Network, model: Model, params: Params) -> int:
+    """Return the number of inputs of the first layer."""
     if network.sees == "state":
         with torch.no_grad():
             state = model.initial_state(params)
@@ -173,6 +206,7 @@ def _told(network: Network, model: Model, params: Params) -> int:
 
 
 def _dense(widths: Sequence[int], bias: bool) -> list[nn.Module]:
+    """Return dense layers with tanh between them."""
     layers: list[nn.Module] = []
     for before, after in pairwise(widths):
         layers += [nn.Linear(before, after, bias=bias), nn.Tanh()]
@@ -180,7 +214,7 @@ def _dense(widths: Sequence[int], bias: bool) -> list[nn.Module]:
 
 
 def _convolutions(network: Network, numbers: int) -> list[nn.Module]:
-    """Convolutions that halve the image, and dense layers on what they leave."""
+    """Return convolutions that halve the image, and dense layers on their result."""
     layers: list[nn.Module] = []
     height, width = network.image_size
     for before, after in pairwise((4 * network.frames, *network.channels)):
@@ -199,7 +233,13 @@ MOST_BYTES = 2**30
 
 
 def save_policy(path: str | Path, policy: Policy, values: Mapping[str, Tensor] | None = None) -> None:
-    """Write the weights of ``policy``, with those in ``values`` ("policy.0.weight" and so on) in their place."""
+    """Write the weights of a policy.
+
+    Args:
+        path: File to write.
+        policy: The policy.
+        values: Weights by name ("policy.0.weight" and so on) that replace the policy's own.
+    """
     weights = {name: value.detach().clone() for name, value in policy.module.named_parameters()}
     found = {
         k.removeprefix(POLICY_PREFIX): v.detach().clone()
@@ -212,7 +252,18 @@ def save_policy(path: str | Path, policy: Policy, values: Mapping[str, Tensor] |
 
 
 def load_policy(path: str | Path, policy: Policy) -> Policy:
-    """``policy`` with the weights of a file that ``save_policy`` wrote, in a module of its own."""
+    """Return a policy with the weights of a file that ``save_policy`` wrote; the given policy is not changed.
+
+    Args:
+        path: File of the weights.
+        policy: Policy with a network of the same shape.
+
+    Returns:
+        The policy with these weights.
+
+    Raises:
+        InputError: The file is missing, too large, or of another network.
+    """
     place, what = Path(path), f"weights {str(path)!r}"
     if not place.is_file():
         raise InputError(f"{what}: no such file")
@@ -221,14 +272,14 @@ def load_policy(path: str | Path, policy: Policy) -> Policy:
     try:
         found = torch.load(place, weights_only=True)
         given = {str(name): value for name, value in found.items() if isinstance(value, Tensor)}
-    except Exception as error:  # made up by somebody: whatever it raises, these are no weights
+    except Exception as error:  # files may be made up, so any error means that these are no weights
         raise InputError(f"{what}: these are no weights ({str(error)[:200] or type(error).__name__})") from error
     module = deepcopy(policy.module)
     wanted = dict(module.named_parameters())
     for name in {*wanted, *given}:
         if name not in wanted or name not in given or wanted[name].shape != given[name].shape:
             shapes = [tuple(where[name].shape) if name in where else "nothing" for where in (given, wanted)]
-            raise InputError(f"{what}: {name!r} is {shapes[0]}, and this network wants {shapes[1]}; the file is that "
+            raise InputError(f"{what}: {name!r} is {shapes[0]}, and this network expects {shapes[1]}; the file is "
                              f"of another policy{suggest_name(name, wanted)}")  # fmt: skip
     with torch.no_grad():
         for name, value in given.items():

@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SplineFeatures:
-    """``knots`` cubic B-splines, evenly over ``span`` [s]: a linear layer without bias makes a smooth curve of them,
-    whose weights are the curve's control points. Each matters for about four knots' time and nowhere else."""
+    """Cubic B-splines of time. A linear layer without bias turns them into a smooth curve with its weights as control
+    points.
+
+    Each control point acts on the time of about four knots.
+
+    Args:
+        knots: Number of B-splines, at least 4.
+        span: Time that they cover evenly [s].
+    """
 
     knots: int = 8
     span: float = 1.0
@@ -31,8 +38,8 @@ class SplineFeatures:
             )
 
     def __call__(self, times: Tensor) -> Tensor:
-        """(steps, knots) of times (steps,) [s]; each row sums to 1."""
-        # Cells between the inner knots; the curve begins one cell after the first B-spline's middle.
+        """Return features (steps, knots) of times (steps,) [s]; each row sums to 1."""
+        # In cells between the inner knots; the curve begins one cell after the middle of the first B-spline.
         place = (times / self.span).clamp(0.0, 1.0) * (self.knots - 3)
         away = (place[:, None] - torch.arange(-1, self.knots - 1, dtype=times.dtype)).abs()
         near = 2.0 / 3.0 - away.square() + 0.5 * away**3
@@ -42,7 +49,11 @@ class SplineFeatures:
 
 @dataclass(frozen=True)
 class StateObservation(Observation):
-    """All coordinates and velocities in one row, (1, numbers); of ``nodes`` alone where they are given."""
+    """Observation of all coordinates and velocities in one row, (1, numbers).
+
+    Args:
+        nodes: Nodes that are observed; None for all.
+    """
 
     nodes: tuple[int, ...] | None = None
 
@@ -54,11 +65,14 @@ class StateObservation(Observation):
 
 @dataclass(frozen=True)
 class ImageObservation(Observation):
-    """The image of the scene's camera (the first one where there are several), (1, 4, height, width).
+    """Observation of the image of the scene's camera (the first one where there are several), (1, 4 frames, height,
+    width).
 
-    size: height and width [px] instead of the camera's own, for an ``Orbit``. camera: another one for the policy.
-    frames: how many images it is shown at once, its newest last, as (1, 4 frames, height, width); before there are as
-    many, the first stands for those missing.
+    Args:
+        size: Height and width [px] instead of the camera's own, for an ``Orbit``.
+        camera: Another camera for the policy.
+        frames: Number of latest images that are observed at once, the newest last. The first image stands for missing
+            ones.
     """
 
     size: tuple[int, int] | None = None
@@ -84,7 +98,7 @@ class ImageObservation(Observation):
         return image.rgba.permute(0, 3, 1, 2)
 
     def _scene(self, scene: Scene) -> Scene:
-        """The scene before the policy's own camera."""
+        """Return the scene as the policy's camera sees it."""
         camera = scene.viewpoint.camera if self.camera is None else self.camera
         if self.size is not None:
             if not isinstance(camera, Orbit):

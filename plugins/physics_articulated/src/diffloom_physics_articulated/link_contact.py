@@ -28,7 +28,7 @@ from diffloom_physics_articulated.layout import TreeLayout
 from diffloom_physics_articulated.link import Link, Tree
 from diffloom_physics_articulated.link_points import LinkPoints
 
-SAG = 1e-3  # of its reach, by which a tree on one point sinks in
+SAG = 1e-3  # depth, relative to its reach, to which a tree on one point sinks
 STANDARD_GRAVITY = 9.81
 
 

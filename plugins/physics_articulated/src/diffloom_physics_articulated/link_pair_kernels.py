@@ -1,4 +1,4 @@
-"""Kernels of contact between shapes of links: points of each in the other's shape, for listed pairs.
+"""Kernels of contact between shapes of links: points of one in the shape of the second, for listed pairs.
 
 ``partners[starts[i]]`` to ``partners[starts[i + 1] - 1]`` are the bodies that body i may touch. Each of a pair computes
 the contact, as in body_pair_kernels.

@@ -14,7 +14,10 @@ def anchor_force(e, clock, x, u, nodes, place, stiffness, damping, out):
 def anchor_force_adjoint(
     e, clock, x, u, nodes, place, stiffness, damping, adj_f, adj_x, adj_u, adj_place, adj_stiffness, adj_damping
 ):
-    """With a = adj_f: adj_place = k a = -adj_x, adj_u = -c a, adj_k = a.(place - x), adj_c = -a.u."""
+    """Transpose of anchor_force.
+
+    With a = adj_f: adj_place = k a = -adj_x, adj_u = -c a, adj_k = a.(place - x), adj_c = -a.u.
+    """
     i = nodes[e, 0]
     a = ld3(adj_f, i)
     pull = mul3(a, stiffness[e])

@@ -170,7 +170,7 @@ class ClothModel(Model):
         }
 
     def initial_state(self, params: Params) -> State:
-        """Return the state at the start; pinned vertices rest, whatever the velocity."""
+        """Return the state at the start; pinned vertices rest at any velocity."""
         q = self._start(params)
         still = torch.zeros(3, dtype=params.dtype)
         u = set_moving(q, self.mass(params), params["velocity"], params.get("angular_velocity", still))

@@ -1,4 +1,4 @@
-"""In-plane elasticity of one triangle of a shell, by the metric of its edges, and its transpose.
+"""Membrane elasticity of one triangle of a shell, by the metric of its edges, and its transpose.
 
 The material is the stable neo-Hookean one (Smith et al. 2018), for a membrane. C and E are the products of the columns
 of F with themselves and with those of its rate R (see ``pull``), so that I = tr(F^T F) = C0 + C2, and

@@ -18,7 +18,7 @@ Elements = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Elasticity:
-    """In-plane material of the faces: scalars or one value per face.
+    """Membrane material of the faces: scalars or one value per face.
 
     Args:
         shear_modulus: mu [N/m].

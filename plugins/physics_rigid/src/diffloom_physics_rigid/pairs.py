@@ -50,8 +50,7 @@ def build_pair_term(
     shapes: ShapeArrays,
     params: Mapping[str, Tensor],
 ) -> NodeTerm:
-    """Return the contact term of every pair of bodies of which at least one moves: points of each against the other's
-    shape.
+    """Return the contact term of every pair of bodies of which at least one moves: points against shapes.
 
     A body with n vertices and m points between bodies on its largest side gives each of these points sqrt(n/m) of its
     stiffness and of its other values per point, the rule from which its defaults follow too.

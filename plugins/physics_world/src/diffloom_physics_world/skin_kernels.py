@@ -1,10 +1,10 @@
 """Kernels of contact between the particles of one set and the triangles of another, and the reverse: a term on either
 set.
 
-Vertices sum the forces from the other's triangles; triangles sum those from the other's vertices into rows of their
-own, as skin_kernels of diffloom_mechanics describes. Names of the other set end in _o. members_o: flags of the other's
+Vertices sum the forces from the triangles of the other set; triangles sum those from its vertices into rows of their
+own, as skin_kernels of diffloom_mechanics describes. Names of the other set end in _o. members_o: flags of its
 vertices in contact. middles, middles_o: centres of the triangles, and in the last row the reach of a contact. cells,
-starts, order: the other's vertices, then its triangles.
+starts, order: its vertices, then its triangles.
 """
 
 import functools
@@ -36,7 +36,7 @@ def sort_other(
     _, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
     middles, middles_o, cells, starts, order, pushes,
 ):
-    """Stage 1: put balls around the triangles of both sets, and sort the other's vertices and triangles into cells.
+    """Stage 1: put balls around the triangles of both sets, and sort those of the other set into cells.
 
     Cells are as wide as the objects that are searched in them.
     """
@@ -73,7 +73,7 @@ def skins(normal_law, friction_law):
         i, clock, x, u, x_o, u_o, faces, faces_o, slots, members_o, thickness, k_n, k_t, k_n_o, k_t_o,
         middles, middles_o, cells, starts, order, pushes,
     ):
-        """Sum the force on vertex i from the other's triangles and from its own triangles."""
+        """Sum the force on vertex i from triangles of the other set and from its own triangles."""
         R = x.dtype.type
         total = gather_corner_forces(i, slots, pushes, (R(0), R(0), R(0)))
         return vertex(

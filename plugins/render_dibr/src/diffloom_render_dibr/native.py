@@ -62,7 +62,7 @@ def render(
         if settings.kaolin and renderer.culls:
             valid = as_array(_find_facing(points, surface.faces, camera))
         style = DibrStyle(scene, colour, renderer.background, far, shown, valid)
-        planes, depth, index = Draw.apply(plan, style, *tensors)  # type: ignore[no-untyped-call]
+        planes, depth, index = DibrDraw.apply(plan, style, *tensors)  # type: ignore[no-untyped-call]
         return Image(
             planes if colour else None, planes[..., -1] if "silhouette" in outputs else None, depth,
             find_faces(index, int(surface.faces.shape[0]), split) if shown else None,
@@ -111,7 +111,7 @@ class DibrStyle(NamedTuple):
         return self.scene.appearance.textured and self.colour
 
 
-class Draw(torch.autograd.Function):
+class DibrDraw(torch.autograd.Function):
     """Autograd function (plan, style, *SceneTensors) -> planes, depth, triangles.
 
     planes: (frames, height, width, channels) rgb if wanted, then the mask if soft. depth: (frames, height, width), and

@@ -22,9 +22,9 @@ from .records import (
     Blur,
     Fade,
     Fragments,
-    Limit,
-    PointsAdjoint,
     SoftCoverage,
+    SoftLimit,
+    SoftPointsAdjoint,
     SoftRules,
     SoftSetup,
     SoftSlots,
@@ -129,7 +129,7 @@ class SoftDrawing:
             arena.floats(*full, fill=1.0), arena.floats(*deep, fill=NOTHING), arena.floats(*deep, fill=-1.0),
             arena.floats(*most, fill=0.0),
         )  # fmt: skip
-        limit = Limit(arena.floats(*most, fill=NOTHING))
+        limit = SoftLimit(arena.floats(*most, fill=NOTHING))
         fragments = Fragments(self.triangles, self.lists, limit)
         plan.run("cover_first", self.pixels, int(depths), plan.setup, self.bins.counts, fragments, coverage)
         if plan.most and bool(coverage.hits.max() > plan.most):
@@ -157,12 +157,12 @@ class SoftDrawing:
             arena.floats(self.entries * layout.stripes, parts, 9), arena.floats(layout.triangles, 3, 3),
         )  # fmt: skip
 
-    def adjoint(self) -> PointsAdjoint:
+    def adjoint(self) -> SoftPointsAdjoint:
         """Return arrays for the cotangents of points."""
         arena, shape = self.plan.layout.arena, self.source.points.shape
-        return PointsAdjoint(arena.floats(*shape), arena.floats(*shape, fill=0.0), arena.floats(*shape))
+        return SoftPointsAdjoint(arena.floats(*shape), arena.floats(*shape, fill=0.0), arena.floats(*shape))
 
-    def camera_adjoint(self, camera: list[Tensor], adjoint: PointsAdjoint) -> list[Tensor]:
+    def camera_adjoint(self, camera: list[Tensor], adjoint: SoftPointsAdjoint) -> list[Tensor]:
         """Return cotangents of rotation, eye, focal and centre; camera: the first two."""
         rows = self.plan.layout.arena.floats(self.plan.layout.frames, 16)
         self.plan.run("cameras_adjoint", self.plan.setup, self.source, adjoint, rows)

@@ -64,7 +64,7 @@ class SoftTriangles(NamedTuple):
     swapped: Any
 
 
-class Limit(NamedTuple):
+class SoftLimit(NamedTuple):
     """Depth of the last of the faces that count at a pixel, (frames, height, width): see coverage_kernels.py."""
 
     depth: Any
@@ -81,7 +81,7 @@ class SoftCoverage(NamedTuple):
     hits: Any
 
 
-class Images(NamedTuple):
+class SoftImages(NamedTuple):
     """Images that are drawn.
 
     planes: (frames, 4, height, width) rgb and alpha; depth and weight: (frames, height, width).
@@ -106,7 +106,7 @@ class SoftSurfacing(NamedTuple):
     values: Any
 
 
-class Lighting(NamedTuple):
+class SoftLighting(NamedTuple):
     """Parameters of the light on a surface.
 
     shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3). material:
@@ -125,7 +125,7 @@ class SoftShading(NamedTuple):
     """Colours, light and background (3,) rgb."""
 
     surfacing: SoftSurfacing
-    lighting: Lighting
+    lighting: SoftLighting
     background: Any
 
 
@@ -143,7 +143,7 @@ class Fragments(NamedTuple):
 
     triangles: SoftTriangles
     lists: TileLists
-    limit: Limit
+    limit: SoftLimit
 
 
 class SoftSource(NamedTuple):
@@ -164,7 +164,7 @@ class SoftWants(NamedTuple):
     table: int
 
 
-class ImagesAdjoint(NamedTuple):
+class SoftImagesAdjoint(NamedTuple):
     """Cotangents of the images.
 
     planes, depth: as in Images. table: (entries x stripes, columns), see light_table_adjoint.
@@ -189,7 +189,7 @@ class SoftSlots(NamedTuple):
     adj_corners: Any
 
 
-class PointsAdjoint(NamedTuple):
+class SoftPointsAdjoint(NamedTuple):
     """Cotangents of points.
 
     screen, world, seen: (points, 3), of positions in the image, of points and of their camera coordinates.

@@ -14,7 +14,7 @@ from diffloom_raster import SceneStyle, SceneTensors, count_light_columns, count
 from diffloom_raster.kernels import EYE
 
 from .drawing import SoftDrawing, SoftPlan, prepare
-from .records import Images, ImagesAdjoint, Lighting, SoftShading, SoftSurfacing, SoftWants
+from .records import SoftImages, SoftImagesAdjoint, SoftLighting, SoftShading, SoftSurfacing, SoftWants
 
 
 class Silhouette(torch.autograd.Function):
@@ -85,7 +85,7 @@ class Blend(torch.autograd.Function):
     def backward(ctx: Any, adj_planes: Tensor, adj_depth: Tensor) -> tuple[Any, ...]:
         *tensors, _, _ = ctx.saved_tensors
         needed = SceneTensors(*ctx.needs_input_grad[2:])
-        found = _Adjoint(ctx, SceneTensors(*tensors)).cotangents(needed, adj_planes, adj_depth)
+        found = _SoftAdjoint(ctx, SceneTensors(*tensors)).cotangents(needed, adj_planes, adj_depth)
         return None, None, *(found.get(name) if wanted else None for name, wanted in needed._asdict().items())
 
 
@@ -95,22 +95,22 @@ def _shading(style: SoftStyle, drawing: SoftDrawing, given: SceneTensors) -> Sof
     texels, values = given.texels(made), as_array(given.values)
     surfacing = SoftSurfacing(int(made.textured), texels, made.corners.faces, made.stride, values)
     points, eye, normals = drawing.source.points, drawing.source.cameras.eye, as_array(given.normals).reshape(-1, 3)
-    lighting = Lighting(scene.shading, points, normals, eye, scene.material, given.lights(scene.kinds))
+    lighting = SoftLighting(scene.shading, points, normals, eye, scene.material, given.lights(scene.kinds))
     return SoftShading(surfacing, lighting, cache_numbers(drawing.plan.layout.arena, style.background))
 
 
-def _background_images(plan: SoftPlan, style: SoftStyle) -> Images:
+def _background_images(plan: SoftPlan, style: SoftStyle) -> SoftImages:
     """Return planes of background, depth of far, weight of one: the content of tiles without faces."""
     arena, (frames, height, width) = plan.layout.arena, plan.layout.padded
     planes = arena.floats(frames, 4, height, width)
     for k, value in enumerate((*style.background, 0.0)):
         planes[:, k] = value
-    return Images(
+    return SoftImages(
         planes, arena.floats(frames, height, width, fill=plan.far), arena.floats(frames, height, width, fill=1.0)
     )
 
 
-class _Adjoint:
+class _SoftAdjoint:
     """Backward pass: runs the main adjoint, then the extra ones that are needed."""
 
     def __init__(self, ctx: Any, given: SceneTensors) -> None:
@@ -128,7 +128,7 @@ class _Adjoint:
         entries = drawing.entries * plan.layout.stripes if tabled else 1
         table = arena.floats(entries, count_light_columns(shading.lighting.lights), fill=0.0)
         wants = SoftWants(int(style.colour), drawing.limited, int(tabled))
-        images_adjoint = ImagesAdjoint(plan.layout.pad_image(adj_planes), plan.layout.pad_image(adj_depth), table)
+        images_adjoint = SoftImagesAdjoint(plan.layout.pad_image(adj_planes), plan.layout.pad_image(adj_depth), table)
         adjoint = drawing.adjoint()
         plan.run(
             "blend_pixels_adjoint", wants, plan.setup, drawing.source, fragments, shading, coverage, images,

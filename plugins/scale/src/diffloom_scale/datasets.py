@@ -1,4 +1,4 @@
-"""Datasets: videos of an experiment with values drawn anew, written in shards, with a datasheet."""
+"""Datasets: videos of an experiment with random values, written in shards, with a datasheet."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ from diffloom_scale.engines import Engine, LocalPool
 __all__ = ["Recipe", "make_dataset"]
 
 
-def datasheet(about: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> str:
-    """A page: what was made, how, and the distribution of every value that was drawn."""
+def format_datasheet(about: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> str:
+    """Return a page on a dataset: its content, its making, and the distribution of every random value (Gebru et al.
+    2021).
+    """
     failed = sum(sample["failed"] is not None for sample in samples)
     height, width = about["size"]
     lines = [
@@ -40,7 +42,9 @@ def datasheet(about: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) ->
         "",
         f"{about['count']} videos of {about['frames']} frames, {width} x {height}, "
         f"{about['bytes'] / 2**20:.1f} MiB in {len(about['shards'])} shards.",
-        f"{failed} of them could not be simulated; they have no video, and their JSON says why." if failed else "",
+        f"{failed} of them could not be simulated; they have no video, and their JSON gives the reason."
+        if failed
+        else "",
         "",
         f"* Made by `{about['command']}` from {about['file']}, with the seeds {about['seed']} to "
         f"{about['seed'] + about['count'] - 1}: sample k depends on the file, the library versions and seed "
@@ -65,14 +69,17 @@ def datasheet(about: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) ->
 
 
 Frames = NDArray[np.uint8]
-#: What of a file differs from video to video without making another scene.
+#: Keys of a file that differ between videos of one scene.
 _DRAWN_LATE = ("seed", "truth", "unknowns")
 
 
 @dataclass(frozen=True)
 class SimulatedVideo:
-    """frames: (frames, height, width, 3). values: the true values by name. model: the file's table, draws put in.
-    failed: why there is no video of these values, or None."""
+    """Video of one sample.
+
+    frames: (frames, height, width, 3). values: the true values by name. model: the file's table with the random values.
+    failed: reason why there is no video of these values, or None.
+    """
 
     index: int
     frames: Frames
@@ -83,27 +90,30 @@ class SimulatedVideo:
 
 
 def draw_videos(files: Sequence[tuple[int, Loaded]]) -> list[SimulatedVideo]:
-    """The videos of some indices, in their order. files: each with the file as drawn for it."""
+    """Return the videos of some indices, in their order. files: pairs of an index and the file with its random
+    values.
+    """
     groups: dict[str, list[tuple[int, Loaded]]] = {}
     for index, loaded in files:
-        groups.setdefault(_kind(loaded), []).append((index, loaded))
+        groups.setdefault(_group_key(loaded), []).append((index, loaded))
     found: list[SimulatedVideo] = []
     with torch.no_grad():
         for members in groups.values():
             scene = _scene(members[0][1])
             for first in range(0, len(members), MOST_SCENES):
-                found += _together(scene, members[first : first + MOST_SCENES])
+                found += _draw_together(scene, members[first : first + MOST_SCENES])
     return sorted(found, key=lambda video: video.index)
 
 
-def _kind(loaded: Loaded) -> str:
-    """What tells scenes of one kind from others."""
+def _group_key(loaded: Loaded) -> str:
+    """Return a text that is equal for files of one scene."""
     return json.dumps({k: v for k, v in loaded.raw.items() if k not in _DRAWN_LATE}, sort_keys=True, default=str)
 
 
 def _scene(loaded: Loaded) -> Scene:
+    """Return the scene of a file, with the renderer of its target."""
     if loaded.content.views:
-        raise InputError(f"{loaded.name}: dataset: it has several views; expected one camera")
+        raise InputError(f"{loaded.name}: dataset: got several views; expected one camera")
     table = loaded.content.target
     if table is not None and table.video is not None:
         raise InputError(f"{loaded.name}: dataset: target.video is a recording; expected a synthesised target")
@@ -112,7 +122,8 @@ def _scene(loaded: Loaded) -> Scene:
     return scene if renderer is None else scene.with_renderer(build_renderer(loaded, renderer))
 
 
-def _together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[SimulatedVideo]:
+def _draw_together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[SimulatedVideo]:
+    """Return the videos of one scene, simulated in a batch where that is possible."""
     values = [build_truth(loaded, scene) for _, loaded in members]
     table = members[0][1].content.target
     rate = 1.0 / scene.dt if table is None or table.rate is None else float(table.rate)
@@ -139,8 +150,8 @@ def _together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[Simul
 
 
 def _videos(scene: Scene, values: Sequence[dict[str, Tensor]], times: Tensor) -> list[Frames] | None:
-    """The frames of each video, or None where they cannot be made together."""
-    # A shutter needs times of its own, and what is drawn together has none.
+    """Return the frames of each video, or None where they cannot be simulated in a batch."""
+    # A shutter needs separate times for each video, which a batch does not have.
     plain = scene.viewpoint.sensor == Sensor()
     params = join_scenes(scene, values) if len(values) > 1 and plain else None
     if params is None:
@@ -162,8 +173,10 @@ FORMATS = ("mp4", "npz")
 
 @dataclass(frozen=True)
 class ShardTask:
-    """What a worker is told: the file's text, what is changed in it, and which indices to make. Other files that it
-    names, such as meshes, must be found from its place by every worker."""
+    """Task of a worker: the file's text, changes to it, and the indices to make.
+
+    Files that it names, such as meshes, must be found from its folder by every worker.
+    """
 
     file: str
     text: str
@@ -177,13 +190,13 @@ class ShardTask:
 
 
 def make_shard(task: ShardTask) -> bytes:
-    """The tar file of a shard."""
+    """Return the tar file of a shard."""
     import torch
 
     if task.threads is not None:
         torch.set_num_threads(task.threads)
     raw = tomllib.loads(task.text)
-    videos = draw_videos([(index, _loaded(task, index, raw)) for index in range(task.first, task.first + task.count)])
+    videos = draw_videos([(index, _load(task, index, raw)) for index in range(task.first, task.first + task.count)])
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for video in videos:
@@ -194,14 +207,15 @@ def make_shard(task: ShardTask) -> bytes:
     return out.getvalue()
 
 
-def _loaded(task: ShardTask, index: int, raw: dict[str, Any]) -> Loaded:
-    """The file as drawn for one sample."""
+def _load(task: ShardTask, index: int, raw: dict[str, Any]) -> Loaded:
+    """Return the file with the random values of one sample."""
     place = Path(task.file)
     changes = {"seed": task.seed + index}
     return load_data(raw, place.parent, place.name, settings=task.settings, changes=changes, quick=task.quick)
 
 
 def _members(video: SimulatedVideo, task: ShardTask) -> list[tuple[str, bytes]]:
+    """Return names and contents of a sample's files."""
     key = f"{video.index:08d}"
     told = {
         "index": video.index, "seed": task.seed + video.index, "values": video.values, "times": video.times,
@@ -209,12 +223,12 @@ def _members(video: SimulatedVideo, task: ShardTask) -> list[tuple[str, bytes]]:
     }  # fmt: skip
     members = [(f"{key}.json", json.dumps(told, sort_keys=True).encode())]
     if video.failed is None:
-        members.append((f"{key}.{task.format}", encode(video.frames, video.times, task.format)))
+        members.append((f"{key}.{task.format}", encode_video(video.frames, video.times, task.format)))
     return members
 
 
-def encode(frames: Frames, times: list[float], kind: str) -> bytes:
-    """(frames, height, width, 3) as an mp4, or as a compressed npz that loses nothing."""
+def encode_video(frames: Frames, times: list[float], kind: str) -> bytes:
+    """Return frames (frames, height, width, 3) as an mp4, or as a compressed, lossless npz."""
     out = io.BytesIO()
     if kind == "npz":
         np.savez_compressed(out, frames=frames)
@@ -227,7 +241,7 @@ def encode(frames: Frames, times: list[float], kind: str) -> bytes:
         stream = video.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
         stream.height, stream.width = even.shape[1], even.shape[2]
         stream.pix_fmt = "yuv420p"
-        # One thread: with more the bytes depend on how many there are.
+        # One thread, because the bytes depend on the number of threads.
         stream.options = {"crf": "16", "preset": "veryfast", "threads": "1"}
         for image in even:
             video.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")))
@@ -235,13 +249,13 @@ def encode(frames: Frames, times: list[float], kind: str) -> bytes:
     return out.getvalue()
 
 
-def checksum(content: bytes) -> str:
-    """SHA-256, as hexadecimal digits."""
+def compute_checksum(content: bytes) -> str:
+    """Return the SHA-256 as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def read_samples(content: bytes) -> list[dict[str, Any]]:
-    """What the JSON files of a shard say."""
+    """Return the contents of a shard's JSON files."""
     with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         found = [(tar.extractfile(m), m.name) for m in tar.getmembers() if m.name.endswith(".json")]
         return [json.loads(file.read()) for file, _ in found if file is not None]
@@ -252,7 +266,17 @@ Watch = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to make: ``count`` samples of a file, from ``seed`` on, ``shard`` of them in each tar file."""
+    """Parameters of a dataset.
+
+    Args:
+        file: Path of the experiment file.
+        count: Number of samples.
+        shard: Number of samples in each tar file.
+        seed: Seed of the first sample; each sample has the next.
+        format: Format of the videos, "mp4" or "npz" (lossless).
+        settings: Changes "KEY=VALUE" of the file.
+        quick: Use the file's reduced version.
+    """
 
     file: str
     count: int
@@ -270,13 +294,25 @@ class Recipe:
 
 
 def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> dict[str, Any]:
-    """Make what is missing of a dataset, and write dataset.json and datasheet.md. watch: told (samples that are there,
-    those made just now)."""
+    """Make the missing shards of a dataset, and write dataset.json and datasheet.md.
+
+    Args:
+        recipe: Parameters of the dataset.
+        folder: Folder to write into; made if missing.
+        engine: Engine that makes the shards.
+        watch: Called with the number of samples that exist, and of those made since the last call.
+
+    Returns:
+        Content of dataset.json.
+
+    Raises:
+        InputError: The folder holds another dataset.
+    """
     text = Path(recipe.file).read_text(encoding="utf-8")
-    content = checksum(json.dumps([text, asdict(recipe), _libraries()], sort_keys=True, default=str).encode())
+    content = compute_checksum(json.dumps([text, asdict(recipe), _libraries()], sort_keys=True, default=str).encode())
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    there, missing = _there(recipe, folder, content)
+    there, missing = _find_shards(recipe, folder, content)
     done = sum(_size(recipe, number) for number in there)
     watch(done, 0)
     threads = None if isinstance(engine, LocalPool) and engine.jobs <= 1 else 1
@@ -284,7 +320,7 @@ def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> 
     for k, made in engine.run(make_shard, tasks):
         number = missing[k]
         write_bytes(folder / _name(number), made)
-        told = {"of": content, "sha256": checksum(made), "bytes": len(made), "samples": read_samples(made)}
+        told = {"of": content, "sha256": compute_checksum(made), "bytes": len(made), "samples": read_samples(made)}
         write_text(folder / f"{_name(number)}.json", json.dumps(told) + "\n")
         done += _size(recipe, number)
         watch(done, _size(recipe, number))
@@ -292,7 +328,7 @@ def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> 
 
 
 def _libraries() -> dict[str, Any]:
-    """Versions of what makes the numbers; they do not depend on the machine."""
+    """Return versions of the libraries that determine the numbers, without those of the machine."""
     return {
         name: number for name, number in collect_versions().items() if name not in ("processor", "system", "threads")
     }
@@ -317,14 +353,14 @@ def _shards(recipe: Recipe) -> range:
     return range(-(-recipe.count // recipe.shard))
 
 
-def _there(recipe: Recipe, folder: Path, content: str) -> tuple[list[int], list[int]]:
-    """Shards that are whole, and those to make; InputError where they are of something else."""
+def _find_shards(recipe: Recipe, folder: Path, content: str) -> tuple[list[int], list[int]]:
+    """Return the numbers of complete shards and of those to make; InputError where they belong to another dataset."""
     there: list[int] = []
     missing: list[int] = []
     for number in _shards(recipe):
         try:
             told = json.loads((folder / f"{_name(number)}.json").read_text(encoding="utf-8"))
-            whole = checksum((folder / _name(number)).read_bytes()) == told["sha256"]
+            whole = compute_checksum((folder / _name(number)).read_bytes()) == told["sha256"]
         except (OSError, ValueError, KeyError):
             missing.append(number)
             continue
@@ -344,7 +380,7 @@ def _records(recipe: Recipe, folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _finish(recipe: Recipe, folder: Path, raw: dict[str, Any]) -> dict[str, Any]:
-    """Write what is told of the whole; the same as data."""
+    """Write dataset.json and the datasheet; return the content of dataset.json."""
     records = list(_records(recipe, folder))
     samples = [sample for record in records for sample in record["samples"]]
     loaded = load_file(recipe.file, settings=recipe.settings, changes={"seed": recipe.seed}, quick=recipe.quick)
@@ -360,5 +396,5 @@ def _finish(recipe: Recipe, folder: Path, raw: dict[str, Any]) -> dict[str, Any]
         "shards": [{key: record[key] for key in ("name", "sha256", "bytes")} for record in records],
     }  # fmt: skip
     write_text(folder / "dataset.json", json.dumps(about, indent=1) + "\n")
-    write_text(folder / "datasheet.md", datasheet(about, samples))
+    write_text(folder / "datasheet.md", format_datasheet(about, samples))
     return about

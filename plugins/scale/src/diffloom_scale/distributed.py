@@ -1,4 +1,4 @@
-"""A fit's starts and the points of a landscape on an engine: the numbers are those of this process alone."""
+"""Starts of a fit and points of a landscape on an engine, with the same numbers as in one process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ from diffloom_scale.engines import Engine
 
 @dataclass(frozen=True)
 class SentExperiment:
-    """An experiment as plain data, which workers build anew; files that it names are needed there too."""
+    """Experiment as plain data, which workers build; files that it names must exist on the workers' machines.
+
+    Args:
+        text: Data of the experiment file as JSON.
+        folder: Folder of the file, from which paths in it are resolved.
+        name: Name of the file, for messages.
+    """
 
     text: str
     folder: str
@@ -29,22 +35,30 @@ class SentExperiment:
 
     @staticmethod
     def of(loaded: LoadedFile) -> SentExperiment:
-        """From a checked file."""
+        """Return the data of a checked file.
+
+        Args:
+            loaded: The checked file.
+
+        Returns:
+            The data to send.
+        """
         return SentExperiment(json.dumps(loaded.raw), str(loaded.folder.resolve()), loaded.name)
 
 
 @lru_cache(maxsize=1)
-def _built(sent: SentExperiment) -> AbstractExperiment:
-    # Tasks fill the cores: each keeps to one.
+def _build(sent: SentExperiment) -> AbstractExperiment:
+    # One thread per task, because tasks fill the cores.
+    """Build an experiment, once per worker."""
     torch.set_num_threads(1)
     raw = json.loads(sent.text)
     return build_any(recognise(raw, sent.name).load(raw, Path(sent.folder), sent.name))  # type: ignore[no-any-return]
 
 
 def follow_start(task: tuple[SentExperiment, int]) -> tuple[FitState, list[Record]]:
-    """What a worker does: follow one start, or probe it, as if there were none before it."""
+    """Follow one start on a worker, or probe it, independently of earlier starts."""
     sent, number = task
-    experiment = _built(sent)
+    experiment = _build(sent)
     told: list[tuple[FitState, Record]] = []
     run_searches([run_task(experiment, number, told)])
     return told[-1][0], [record for _, record in told]
@@ -53,8 +67,19 @@ def follow_start(task: tuple[SentExperiment, int]) -> tuple[FitState, list[Recor
 def fit_starts_on(
     engine: Engine, sent: SentExperiment, experiment: AbstractExperiment
 ) -> Iterator[tuple[FitState, Record]]:
-    """States and records of all starts, or of all probes, told one start after the other. Starts after one that is
-    enough are not told. The state goes along with the last record of a start; before that it is that of its begin."""
+    """Fit all starts, or all probes, on an engine, and yield their history in the order of the starts.
+
+    Starts after one that is good enough are left out. The state of a start comes with its last record; earlier records
+    come with the state at its beginning.
+
+    Args:
+        engine: Engine that runs the starts.
+        sent: The experiment as data.
+        experiment: The experiment.
+
+    Returns:
+        Pairs of a state and a record.
+    """
     experiment.check_before()
     following = tasks(experiment)
     numbers = [k for k, task in enumerate(following) if task.start is not None]
@@ -72,10 +97,10 @@ def fit_starts_on(
             return
 
 
-def grid_losses(task: tuple[SentExperiment, tuple[Axis, ...], list[tuple[int, ...]]]) -> list[float]:
-    """What a worker does: the losses at some points of a grid."""
+def evaluate_points(task: tuple[SentExperiment, tuple[Axis, ...], list[tuple[int, ...]]]) -> list[float]:
+    """Return the losses at some points of a grid, on a worker."""
     sent, axes, points = task
-    return evaluate_losses(_built(sent), axes, points)
+    return evaluate_losses(_build(sent), axes, points)
 
 
 def evaluate_grid_on(
@@ -85,12 +110,23 @@ def evaluate_grid_on(
     axes: Sequence[Axis],
     watch: Callable[[int, int], None],
 ) -> LossGrid:
-    """`evaluate_grid` on an engine. watch: told how many points there are of how many."""
+    """Evaluate the loss on a grid, on an engine: ``evaluate_grid`` in parallel.
+
+    Args:
+        engine: Engine that runs the points.
+        sent: The experiment as data.
+        experiment: The experiment.
+        axes: Unknowns and their values.
+        watch: Called with the number of finished points and of all points.
+
+    Returns:
+        The losses.
+    """
     check_axes(experiment, axes)
     losses, done = np.full([len(axis.values) for axis in axes], np.inf), 0
     points = list(np.ndindex(losses.shape))
     parts = [points[first : first + MOST_SCENES] for first in range(0, len(points), MOST_SCENES)]
-    for number, found in engine.run(grid_losses, [(sent, tuple(axes), part) for part in parts]):
+    for number, found in engine.run(evaluate_points, [(sent, tuple(axes), part) for part in parts]):
         for point, loss in zip(parts[number], found, strict=True):
             losses[point] = loss
         done += len(found)

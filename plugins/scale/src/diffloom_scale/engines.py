@@ -17,38 +17,64 @@ from diffloom.validation import check_choice
 __all__ = ["ENGINES", "Engine", "LocalPool", "RayCluster", "TaskError", "make_engine"]
 
 ENGINES = ("local", "ray")
-#: How often a task is given to another worker after one died at it.
+#: Number of times that a task is given to another worker after its worker died.
 RETRIES = 3
 
 
 class TaskError(RuntimeError):
-    """A task could not be finished: its workers died again and again."""
+    """A task could not be finished, because its workers died again and again."""
 
 
 class Engine(ABC):
-    """Runs tasks that do not know of each other. Implementations are frozen dataclasses.
+    """Interface of engines, which run tasks that are independent of each other. Implementations are frozen dataclasses.
 
-    A task is plain data, and so is what comes of it; ``work`` is a function of a module, which workers import. A worker
-    that dies loses nothing but time: its tasks are given to others. An error that ``work`` raises is raised here.
+    A task is plain data, and so is its result; ``work`` is a function of a module, which workers import. The tasks of a
+    worker that dies are given to other workers, so only time is lost. An error that ``work`` raises is raised here.
     """
 
     @abstractmethod
     def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """(number of the task, what came of it), as tasks finish."""
+        """Run tasks.
+
+        Args:
+            work: Function of a module, called with each task.
+            tasks: The tasks, plain data.
+
+        Returns:
+            Pairs (number of the task, its result), as tasks finish.
+        """
 
 
 def make_engine(name: str, jobs: int = 1, address: str | None = None) -> Engine:
-    """The engine called ``name``: "local", with so many processes, or "ray", at an address or on this machine."""
+    """Return an engine by its name.
+
+    Args:
+        name: "local" or "ray".
+        jobs: Number of processes of the engine "local".
+        address: Address of the Ray cluster; None to start Ray on this machine.
+
+    Returns:
+        The engine.
+
+    Raises:
+        InputError: The name is unknown, or an address is given to the engine "local".
+    """
     if check_choice("engine", name, ENGINES) == "local":
         if address is not None:
-            raise InputError(f"--address {address!r}: only the engine 'ray' has one; give --engine ray too")
+            raise InputError(
+                f"--address: got {address!r} for the engine 'local'; add --engine ray, or leave out --address"
+            )
         return LocalPool(jobs)
     return RayCluster(address)
 
 
 @dataclass(frozen=True)
 class LocalPool(Engine):
-    """``jobs`` processes at once; with one, this process does the work itself."""
+    """Engine that runs tasks in processes of this machine; with one process, this process does the work.
+
+    Args:
+        jobs: Number of processes at once.
+    """
 
     jobs: int = 1
 
@@ -72,7 +98,7 @@ class LocalPool(Engine):
                     ) from error
 
     def _round(self, work: Callable[[Any], Any], waiting: dict[int, Any]) -> Iterator[tuple[int, Any]]:
-        """What finishes before a process dies, which takes the whole pool with it."""
+        """Yield the results that finish before a process dies, which breaks the whole pool."""
         # Spawned, not forked: a fork would share the parent's compiled-code threads.
         with ProcessPoolExecutor(self.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
             numbers = {pool.submit(work, task): number for number, task in waiting.items()}
@@ -82,8 +108,13 @@ class LocalPool(Engine):
 
 @dataclass(frozen=True)
 class RayCluster(Engine):
-    """Tasks on every node of a cluster, one a processor core. address: of its head, "auto" for the one that runs on
-    this machine; None starts Ray here for the time being. Ray hands the tasks of a worker or node that died to others.
+    """Engine that runs tasks on every node of a Ray cluster, one per processor core.
+
+    Ray gives the tasks of a worker or node that died to the remaining workers.
+
+    Args:
+        address: Address of the cluster's head, "auto" for the one on this machine; None starts Ray here for the time of
+            the run.
     """
 
     address: str | None = None
@@ -106,7 +137,8 @@ class RayCluster(Engine):
 
 
 def _ray() -> Any:
-    # Its own start-up messages and usage figures are no business of a sweep.
+    # Ray's start-up messages and usage statistics would disturb the output of a sweep.
+    """Import Ray."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
@@ -117,6 +149,7 @@ def _ray() -> Any:
 
 
 def _connect(ray: Any, address: str | None) -> None:
+    """Connect to a cluster, or start Ray on this machine."""
     how = {} if address is not None else {"include_dashboard": False}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="warning", **how)
@@ -128,6 +161,7 @@ def _connect(ray: Any, address: str | None) -> None:
 
 
 def _result(ray: Any, done: Any, number: int) -> Any:
+    """Return the result of a finished task, or raise its error."""
     try:
         return ray.get(done)
     except ray.exceptions.RayTaskError as error:

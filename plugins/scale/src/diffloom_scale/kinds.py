@@ -15,12 +15,12 @@ get_logger = LOGGERS.get
 
 
 def needs_tensorboard() -> str | None:
-    """Return why files of TensorBoard cannot be written, or None."""
+    """Return the reason why files of TensorBoard cannot be written, or None."""
     return _missing("tensorboard")
 
 
 def needs_mlflow() -> str | None:
-    """Return why MLflow cannot be used, or None."""
+    """Return the reason why MLflow cannot be used, or None."""
     return _missing("mlflow")
 
 

@@ -1,4 +1,4 @@
-"""Loggers, which are told of a fit while it runs: a CSV table, TensorBoard, MLflow."""
+"""Loggers of a running fit: a CSV table, TensorBoard, MLflow."""
 
 from __future__ import annotations
 
@@ -16,27 +16,44 @@ if TYPE_CHECKING:
     from diffloom_fitting import Result
     from diffloom_fitting.loop import Record
 
-__all__ = ["CsvTable", "Logger", "MlFlow", "TensorBoard", "figures", "open_loggers"]
+__all__ = ["CsvTable", "Logger", "MlFlow", "TensorBoard", "flatten_record", "open_loggers"]
 
 
 class Logger(ABC):
-    """Told of a fit's beginning, of every iteration and of its end. Registered by name through the hook
-    ``diffloom_register_loggers``; ``diffloom run --log NAME`` makes one without arguments."""
+    """Interface of loggers, called at a fit's beginning, after every iteration and at its end.
+
+    Registered by name through the hook ``diffloom_register_loggers``; ``diffloom run --log NAME`` makes one without
+    arguments.
+    """
 
     @abstractmethod
     def begin(self, folder: Path, title: str, config: Mapping[str, Any]) -> None:
-        """A fit begins, or goes on. folder: of the run. config: the experiment file's data."""
+        """Begin the log of a fit that starts or continues.
+
+        Args:
+            folder: Folder of the run.
+            title: Title of the experiment.
+            config: Data of the experiment file.
+        """
 
     @abstractmethod
     def record(self, record: Record) -> None:
-        """An iteration is done."""
+        """Log an iteration.
+
+        Args:
+            record: Line of the fit's history.
+        """
 
     @abstractmethod
     def end(self, result: Result) -> None:
-        """The fit has ended."""
+        """End the log of a fit that has ended.
+
+        Args:
+            result: Result of the fit.
+        """
 
     def close(self) -> None:  # noqa: B027
-        """Nothing more will come, also where the fit failed. Does nothing unless defined."""
+        """Release resources, also after a fit that failed. Does nothing unless overridden."""
 
 
 class _All:
@@ -56,7 +73,17 @@ class _All:
 
 @contextmanager
 def open_loggers(names: Sequence[str], folder: Path, title: str, config: Mapping[str, Any]) -> Iterator[_All]:
-    """The registered loggers of these names, begun, and closed when the block ends."""
+    """Open registered loggers, and close them when the block ends.
+
+    Args:
+        names: Names of the loggers.
+        folder: Folder of the run.
+        title: Title of the experiment.
+        config: Data of the experiment file.
+
+    Returns:
+        The loggers as one.
+    """
     from diffloom_scale import get_logger
 
     loggers: list[Logger] = [get_logger(name)() for name in names]
@@ -69,25 +96,33 @@ def open_loggers(names: Sequence[str], folder: Path, title: str, config: Mapping
             logger.close()
 
 
-def figures(record: Record) -> dict[str, float]:
-    """The numbers of an iteration by name: loss, gradient, seconds, and each value, its entries counted from 0."""
+def flatten_record(record: Record) -> dict[str, float]:
+    """Return the numbers of an iteration by name: loss, gradient, seconds, and each value, its entries counted from 0.
+
+    Args:
+        record: Line of the fit's history.
+
+    Returns:
+        Numbers by name.
+    """
     found = {"loss": record.loss, "seconds": record.seconds, "evaluations": float(record.evaluations)}
     if record.gradient is not None:
         found["gradient"] = record.gradient
     for name, value in record.values.items():
-        parts = value.items() if isinstance(value, Mapping) else _numbered(value)
+        parts = value.items() if isinstance(value, Mapping) else _flatten(value)
         found |= {f"{name}.{part}" if part != "" else name: float(number) for part, number in parts}
     return found
 
 
-def _numbered(value: Any) -> list[tuple[str, float]]:
+def _flatten(value: Any) -> list[tuple[str, float]]:
+    """Return the entries of nested lists with their indices, joined by dots."""
     if not isinstance(value, list):
         return [("", value)]
-    return [(f"{k}.{part}" if part else str(k), n) for k, entry in enumerate(value) for part, n in _numbered(entry)]
+    return [(f"{k}.{part}" if part else str(k), n) for k, entry in enumerate(value) for part, n in _flatten(entry)]
 
 
 class CsvTable(Logger):
-    """``history.csv``: one line an iteration; a run that goes on adds to it."""
+    """Logger that writes ``history.csv``: one line per iteration; a resumed run appends to it."""
 
     def __init__(self) -> None:
         self._path = Path("history.csv")
@@ -102,7 +137,7 @@ class CsvTable(Logger):
     def record(self, record: Record) -> None:
         row = {
             "total": record.total, "start": record.start, "stage": record.stage, "iteration": record.iteration,
-            **figures(record), "note": record.note,
+            **flatten_record(record), "note": record.note,
         }  # fmt: skip
         with explained(self._path), self._path.open("a", encoding="utf-8", newline="") as file:
             if not self._columns:
@@ -111,11 +146,17 @@ class CsvTable(Logger):
             csv.writer(file).writerow([row.get(name, "") for name in self._columns])
 
     def end(self, result: Result) -> None:
-        """All was written as it came."""
+        """Do nothing, because every line is written at once.
+
+        Args:
+            result: Result of the fit; not used.
+        """
 
 
 class TensorBoard(Logger):
-    """Scalars of every iteration in ``tensorboard/`` of the run's folder, by the count of all iterations."""
+    """Logger that writes scalars of every iteration to ``tensorboard/`` of the run's folder, by the count of all
+    iterations.
+    """
 
     def __init__(self) -> None:
         self._writer: Any = None
@@ -127,7 +168,7 @@ class TensorBoard(Logger):
         self._writer.add_text("title", title)
 
     def record(self, record: Record) -> None:
-        for name, number in figures(record).items():
+        for name, number in flatten_record(record).items():
             self._writer.add_scalar(name, number, record.total)
 
     def end(self, result: Result) -> None:
@@ -139,8 +180,11 @@ class TensorBoard(Logger):
 
 
 class MlFlow(Logger):
-    """A run in the experiment "diffloom", at the server that the variable MLFLOW_TRACKING_URI names; without it in
-    ``mlflow.db`` of the run's folder."""
+    """Logger that writes a run of the experiment "diffloom" to MLflow.
+
+    The server is named by the variable MLFLOW_TRACKING_URI; without it the run is kept in ``mlflow.db`` of the run's
+    folder.
+    """
 
     def __init__(self) -> None:
         self._client: Any = None
@@ -159,7 +203,7 @@ class MlFlow(Logger):
                 self._client.log_param(self._run, name, config[name])
 
     def record(self, record: Record) -> None:
-        for name, number in figures(record).items():
+        for name, number in flatten_record(record).items():
             self._client.log_metric(self._run, name, number, step=record.total)
 
     def end(self, result: Result) -> None:

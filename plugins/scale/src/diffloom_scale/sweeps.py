@@ -1,4 +1,4 @@
-"""Many fits of one experiment: over seeds, pairs of renderers and baselines, and their table."""
+"""Sweeps: many fits of one experiment, over seeds, pairs of renderers and baselines, and their table."""
 
 from __future__ import annotations
 
@@ -30,30 +30,31 @@ BASELINES = {
 
 
 def make_baseline(experiment: Experiment, name: str, budget: int | None = None) -> Experiment:
-    """The experiment changed into one of ``BASELINES``.
+    """Return the experiment changed into one of ``BASELINES``.
 
-    state: the same engine and search, shown true states instead of images. cma: a search without gradients for the
-    same loss from the same start, one value for what the first stage ties together, until it has simulated ``budget``
-    times. differences: every gradient from forward differences instead of the adjoint.
+    state: true states replace the images. cma: a search without gradients (CMA-ES, Hansen 2016) minimises the loss from
+    the same start until it has simulated ``budget`` times; unknowns that the first stage ties together have one value.
+    differences: forward differences replace the adjoint.
     """
     if name == "state":
         seen = tuple(replace(stage, loss=None, loss_settings={}, renderer={}) for stage in experiment.stages)
         return replace(experiment, loss=StateError(), stages=seen)
     if name == "cma":
         if budget is None:
-            raise InputError("baseline 'cma' may simulate as often as our fit did; run that first")
-        return replace(experiment, stages=(_search(experiment, budget),), starts=(), probe=0)
+            raise InputError("baseline 'cma' gets as many simulations as the fit; run the fit first")
+        return replace(experiment, stages=(_make_search(experiment, budget),), starts=(), probe=0)
     if name == "differences":
         return replace(experiment, differences=True)
     raise InputError(f"baseline: got {name!r}; expected one of {', '.join(BASELINES)}")
 
 
-def _search(experiment: Experiment, budget: int) -> Stage:
+def _make_search(experiment: Experiment, budget: int) -> Stage:
+    """Return a stage of CMA-ES that simulates at most ``budget`` times."""
     first = experiment.stages[0]
     tied = Stage(CmaEs(), only=None, shared=first.shared, together=first.together)
     tie = experiment.tie(tied, experiment.start(0))
     size = experiment.layout.size if tie is None else tie.size
-    # Hansen's usual population for so many unknowns, and for two at least, which the search itself pads to.
+    # Hansen's default population for this number of unknowns, at least two, to which the search pads.
     population = 4 + int(3.0 * math.log(max(2, size)))
     search = CmaEs(sigma=1.0, population=population)
     return replace(tied, optimiser=search, iterations=max(1, budget // population))
@@ -65,9 +66,18 @@ MOST_BYTES = 256 * 2**20
 
 @dataclass(frozen=True)
 class Case:
-    """An experiment with one seed, one renderer and one renderer of the target (None: the fit's own). baseline: one of
-    `BASELINES` instead of the fit itself; budget: how often it may simulate. Plain, so that it can be handed to another
-    process."""
+    """One fit of a sweep. Plain data, so that it can be sent to another process.
+
+    Args:
+        file: Path of the experiment file.
+        seed: Seed of the fit.
+        renderer: Name of the renderer; None for the file's.
+        target_renderer: Name of the renderer of the target; None for that of the fit.
+        settings: Changes "KEY=VALUE" of the file.
+        quick: Use the file's reduced version.
+        baseline: One of ``BASELINES`` instead of the fit, or None.
+        budget: Number of simulations of the baseline "cma".
+    """
 
     file: str
     seed: int
@@ -79,7 +89,11 @@ class Case:
     budget: int | None = None
 
     def changes(self) -> dict[str, Any]:
-        """What it changes in the file."""
+        """Return the changes of the file.
+
+        Returns:
+            Values by key.
+        """
         found: dict[str, Any] = {"seed": self.seed}
         if self.renderer is not None:
             found["renderer.name"] = self.renderer
@@ -89,7 +103,15 @@ class Case:
 
 
 def locate_case(case: Case, store: str) -> tuple[Path, Loaded]:
-    """Where a case's outcome is kept, under a name made of all that it depends on; and its file."""
+    """Return the path of a case's outcome, named by everything that it depends on, and the case's file.
+
+    Args:
+        case: The case.
+        store: Folder of outcomes.
+
+    Returns:
+        Path of the outcome, and the checked file.
+    """
     from diffloom_experiments.kinds import load_any
     from diffloom_experiments.run_folder import collect_versions
 
@@ -103,7 +125,10 @@ def locate_case(case: Case, store: str) -> tuple[Path, Loaded]:
 
 @dataclass(frozen=True)
 class FitTask:
-    """A case with the text of its file, for a worker that may not have it. threads: of PyTorch; None leaves them."""
+    """Case with the text of its file, for a worker that may not have the file.
+
+    threads: number of threads of PyTorch; None leaves it unchanged.
+    """
 
     case: Case
     text: str
@@ -111,14 +136,22 @@ class FitTask:
 
 
 def run_case(case: Case, store: str) -> dict[str, Any]:
-    """Fit one case, unless its outcome is kept in ``store``; the outcome as data."""
+    """Fit one case, unless its outcome is stored.
+
+    Args:
+        case: The case.
+        store: Folder of outcomes.
+
+    Returns:
+        The outcome as data.
+    """
     kept, loaded = locate_case(case, store)
     found = read_outcome(kept)
     return found if found is not None else write_outcome(kept, fit_experiment(case, loaded))
 
 
 def fit_task(task: FitTask) -> dict[str, Any]:
-    """What a worker does, on whatever machine: fit a case, and hand back its outcome."""
+    """Fit a case on a worker, on any machine, and return its outcome."""
     import torch
 
     from diffloom_experiments.kinds import load_any
@@ -135,7 +168,7 @@ def fit_task(task: FitTask) -> dict[str, Any]:
 
 
 def fit_experiment(case: Case, loaded: Loaded) -> dict[str, Any]:
-    """The outcome of a case as data."""
+    """Fit a case and return its outcome as data."""
     import time
 
     from diffloom.interfaces import InputError
@@ -148,11 +181,11 @@ def fit_experiment(case: Case, loaded: Loaded) -> dict[str, Any]:
         experiment = make_baseline(experiment, case.baseline, case.budget)
     unjudged = [slot.name for slot in experiment.layout.slots if slot.name not in experiment.truth]
     if unjudged:
-        raise InputError(f"{loaded.name}: a sweep judges by the truth; give truth.{unjudged[0]}")
+        raise InputError(f"{loaded.name}: a sweep compares with true values; give truth.{unjudged[0]}")
     busy = time.process_time()
     result = run_fit(experiment)
     data = {**result_data(result), "seed": case.seed, "title": experiment.title}
-    # A shared machine stretches the wall clock; what the processor did is the steadier figure.
+    # Processor time varies less than wall-clock time on a shared machine.
     data["processor_seconds"] = time.process_time() - busy
     if not isinstance(experiment, Experiment):
         data["compared"] = experiment.describe()
@@ -164,20 +197,22 @@ def fit_experiment(case: Case, loaded: Loaded) -> dict[str, Any]:
 
 
 def write_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
-    """Write an outcome to its place; the outcome as it is read from there."""
+    """Write an outcome to its path; return the version that a later read gives, because JSON turns tuples into
+    lists.
+    """
     from diffloom_fitting.files import explained, write_text
 
     with explained(kept):
         kept.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"sha256": _checksum(data), "outcome": data})
     write_text(kept, text + "\n")
-    # JSON turns tuples into lists: what is told now is what a sweep that goes on will be told.
+    # A resumed sweep reads lists in place of tuples, so the first run returns lists too.
     outcome: dict[str, Any] = json.loads(text)["outcome"]
     return outcome
 
 
 def read_outcome(kept: Path) -> dict[str, Any] | None:
-    """A finished case's outcome, or None where there is none, or it is not as it was written: then it runs again."""
+    """Return a finished case's outcome, or None where there is none or it is damaged: the case then runs again."""
     try:
         if kept.stat().st_size > MOST_BYTES:
             return None
@@ -193,8 +228,18 @@ def _checksum(data: dict[str, Any]) -> str:
 
 
 def collect_outcomes(cases: Sequence[Case], store: str, engine: Engine) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(number of the case, its outcome), as they finish. Outcomes are kept here, not where a case ran: whatever is
-    stopped goes on from what had come back."""
+    """Run cases on an engine and yield their outcomes as they finish.
+
+    Outcomes are stored by this process, so that an interrupted sweep continues from those that had come back.
+
+    Args:
+        cases: The cases.
+        store: Folder of outcomes.
+        engine: Engine that runs the fits.
+
+    Returns:
+        Pairs of the number of a case and its outcome.
+    """
     places = [locate_case(case, store)[0] for case in cases]
     missing = []
     for number, kept in enumerate(places):
@@ -217,9 +262,17 @@ Outcome = dict[str, Any]
 
 
 def format_sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]], note: str = "") -> str:
-    """A document: a summary with one row per pair of renderers, then every seed.
+    """Return the table of a sweep: a summary with one row per pair of renderers, then every seed.
 
-    pairs: (label, outcomes). Errors are relative: mean |found - truth| / mean |truth|.
+    Errors are relative: mean |found - truth| / mean |truth|.
+
+    Args:
+        title: Title of the document.
+        pairs: Labels and outcomes of the sections.
+        note: Sentence to add.
+
+    Returns:
+        The document in Markdown.
     """
     names = [e["name"] for e in pairs[0][1][0]["estimates"]]
     lines = [f"# {title}", ""]
@@ -265,13 +318,15 @@ def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]
                 statistics.mean(errors), statistics.pstdev(errors), statistics.median(errors), max(errors),
             ]  # fmt: skip
             begin = [label, str(len(outcomes))] if number == 0 else ["", ""]
-            rows.append(_row([*begin, name, *(short(f) for f in figures), *cost]))
+            rows.append(_row([*begin, name, *(format_short(f) for f in figures), *cost]))
     return rows
 
 
 def _shares(outcomes: Sequence[Outcome]) -> str:
-    """The parts of a fit's time in percent, the largest first: the median over fits, for a machine that others use may
-    stop one of them for a while."""
+    """Return the parts of a fit's time in percent, the largest first.
+
+    They are medians over fits, because other programs may slow a single fit.
+    """
     parts = {part for outcome in outcomes for part in outcome["seconds_by_part"]}
     usual = {part: statistics.median(_share(outcome, part) for outcome in outcomes) for part in parts}
     whole = sum(usual.values()) or 1.0
@@ -285,8 +340,9 @@ def _share(outcome: Outcome, part: str) -> float:
 
 
 def compute_average_errors(outcomes: Sequence[Outcome], name: str) -> list[float]:
-    """For each fit, the error of guessing the mean of all fits' starts instead: the middle of what was thought
-    possible."""
+    """Return, for each fit, the error of guessing the mean of all fits' starts instead: the middle of the possible
+    values.
+    """
     starts = [_flat(_estimate(o, name)["start"]) for o in outcomes]
     guess = [statistics.mean(column) for column in zip(*starts, strict=True)]
     errors = []
@@ -299,7 +355,14 @@ def compute_average_errors(outcomes: Sequence[Outcome], name: str) -> list[float
 
 
 def make_sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outcome]:
-    """The figures of every fit, one plain record each; values only of unknowns that are one number."""
+    """Return the figures of every fit as plain records; values only of unknowns that are one number.
+
+    Args:
+        pairs: Labels and outcomes of the sections.
+
+    Returns:
+        One record per fit.
+    """
     return [record for label, outcomes in pairs for record in _records(label, outcomes)]
 
 
@@ -334,8 +397,8 @@ def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
                 [
                     str(o["seed"]),
                     format_truth(truth),
-                    *(short(_estimate(o, n)["error"]) for n in names),
-                    short(o["loss"]),
+                    *(format_short(_estimate(o, n)["error"]) for n in names),
+                    format_short(o["loss"]),
                     str(o["iterations"]),
                     f"{o['processor_seconds']:.1f}",
                 ]
@@ -345,13 +408,13 @@ def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def format_truth(truth: Any) -> str:
-    """A true value, or the mean of many."""
+    """Return a true value as text, or the mean of many."""
     flat = _flat(truth)
     return f"{flat[0]:.4g}" if len(flat) == 1 else f"mean {sum(flat) / len(flat):.4g}"
 
 
-def short(value: float | None) -> str:
-    """A figure in two digits."""
+def format_short(value: float | None) -> str:
+    """Return a figure with two digits."""
     return (
         "" if value is None else f"{value:.1e}" if value == 0.0 or abs(math.log10(abs(value))) > 2 else f"{value:.2g}"
     )

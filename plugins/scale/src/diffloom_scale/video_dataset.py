@@ -1,4 +1,4 @@
-"""A dataset as PyTorch reads it."""
+"""Reader of datasets for PyTorch."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ from diffloom_video.limits import ReadingLimits, check_pixels, convert_errors, r
 
 
 class VideoDataset(Dataset[dict[str, Any]]):
-    """The videos of a folder that ``diffloom dataset`` made.
+    """Videos of a folder that ``diffloom dataset`` made.
 
     An item has ``video`` (frames, height, width, 3) uint8, ``values``, the true values by name as float64 tensors,
     ``times`` (frames,) [s] and ``index``. Videos that could not be simulated are left out.
+
+    Args:
+        folder: Folder of the dataset.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -30,7 +33,7 @@ class VideoDataset(Dataset[dict[str, Any]]):
             self.about: dict[str, Any] = json.loads((self.folder / "dataset.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(
-                f"{str(folder)!r}: no dataset is there ({error}); expected a folder with a dataset.json, made by "
+                f"{str(folder)!r}: not a dataset ({error}); expected a folder with a dataset.json, made by "
                 "`diffloom dataset`"
             ) from error
         self._places: list[tuple[Path, tuple[int, int], tuple[int, int]]] = []
@@ -55,7 +58,7 @@ class VideoDataset(Dataset[dict[str, Any]]):
 
 
 def _samples(path: Path, kind: str) -> list[tuple[Path, tuple[int, int], tuple[int, int]]]:
-    """Where JSON and video of each sample lie in a shard: offsets and lengths."""
+    """Return offsets and lengths of JSON and video of each sample in a shard."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     with tarfile.open(path) as tar:
         for member in tar:
@@ -65,11 +68,13 @@ def _samples(path: Path, kind: str) -> list[tuple[Path, tuple[int, int], tuple[i
 
 
 def _read(file: io.BufferedReader, place: tuple[int, int]) -> bytes:
+    """Read a part of a file."""
     file.seek(place[0])
     return file.read(place[1])
 
 
 def _frames(content: bytes, kind: str, size: list[int]) -> Tensor:
+    """Return the frames of a video."""
     if kind == "npz":
         return torch.from_numpy(read_arrays(content, "frames", ("frames",))["frames"])
     import av

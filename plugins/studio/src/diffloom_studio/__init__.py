@@ -1,4 +1,4 @@
-"""The application of diffloom: commands, console, reports, playback and exports."""
+"""Application of diffloom: commands, console, reports, playback and exports."""
 
 from diffloom.lazy import lazy_exports
 

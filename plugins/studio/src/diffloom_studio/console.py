@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections import deque
 from contextlib import AbstractContextManager
 from html import escape
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -20,42 +21,40 @@ from diffloom_fitting.loop import FitState, Record, tasks
 from diffloom_fitting.numbers import brief, number, seconds
 
 
-class Watcher(Protocol):
-    """Told of every iteration."""
+class Watcher(AbstractContextManager["Watcher"]):
+    """Display that shows every iteration."""
 
+    @abstractmethod
     def show(self, state: FitState, record: Record) -> None:
         """Show one iteration."""
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing, unless overridden."""
 
-def watcher(experiment: AbstractExperiment, console: Console, every: float = 2.0) -> AbstractContextManager[Watcher]:
-    """A live table in a terminal, a bar in a notebook, plain lines elsewhere (at most one per ``every`` seconds)."""
+
+def make_watcher(experiment: AbstractExperiment, console: Console, every: float = 2.0) -> Watcher:
+    """Return a live table in a terminal, a bar in a notebook, else plain lines (at most one per ``every`` seconds)."""
     if console.is_jupyter:
         return NotebookBar(experiment)
     return LiveTable(experiment, console) if console.is_terminal else PlainLines(experiment, console, every)
 
 
-def planned(experiment: AbstractExperiment) -> int:
-    """How many iterations there are at most, beginnings of stages included."""
+def count_iterations(experiment: AbstractExperiment) -> int:
+    """Return the largest number of iterations, including the beginnings of stages."""
     whole = sum(stage.iterations + 1 for stage in experiment.stages)
     return sum(experiment.probe + 1 if task.probe else whole for task in tasks(experiment))
 
 
-class PlainLines:
-    """One line per iteration, but no more than one in ``every`` seconds; ends of stages are always told."""
+class PlainLines(Watcher):
+    """One line per iteration, at most one in ``every`` seconds; ends of stages are always shown."""
 
     def __init__(self, experiment: AbstractExperiment, console: Console, every: float = 2.0) -> None:
         self._stages = len(experiment.stages)
         self._console = console
         self._every = every
         self._last = -1e9
-
-    def __enter__(self) -> PlainLines:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def show(self, state: FitState, record: Record) -> None:
         """Print one iteration."""
@@ -77,8 +76,8 @@ ROWS = 10
 COLUMNS = 5
 
 
-class LiveTable:
-    """The last iterations, redrawn in place."""
+class LiveTable(Watcher):
+    """Table of the last iterations, redrawn in place."""
 
     def __init__(self, experiment: AbstractExperiment, console: Console) -> None:
         self._stages = len(experiment.stages)
@@ -88,7 +87,7 @@ class LiveTable:
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
         )
-        self._task = self._bar.add_task("fitting", total=planned(experiment))
+        self._task = self._bar.add_task("fitting", total=count_iterations(experiment))
         self._live = Live(self._view(), console=console, refresh_per_second=8)
 
     def __enter__(self) -> LiveTable:
@@ -125,23 +124,18 @@ class LiveTable:
         return Group(table, self._bar)
 
 
-class NotebookBar:
-    """A bar, the loss and the unknowns. handle: IPython's, made when the fit begins."""
+class NotebookBar(Watcher):
+    """Bar, loss and unknowns in a notebook."""
 
     def __init__(self, experiment: AbstractExperiment) -> None:
-        self._total = planned(experiment)
+        self._total = count_iterations(experiment)
         self._handle: Any = None
 
     def __enter__(self) -> NotebookBar:
         from IPython.display import HTML, display
 
-        self._handle = display(HTML(bar_html(0, self._total, "fitting")), display_id=True)
+        self._handle = display(HTML(format_bar(0, self._total, "fitting")), display_id=True)
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def show(self, state: FitState, record: Record) -> None:
         """Redraw the bar."""
@@ -150,9 +144,9 @@ class NotebookBar:
         values = ", ".join(f"{name} {brief(value)}" for name, value in list(record.values.items())[:4])
         done = f"{'fitted' if state.finished else 'fitting'}: loss {number(record.loss, 4)}, {values}"
         total = record.total if state.finished else self._total
-        self._handle.update(HTML(bar_html(record.total, total, done)))
+        self._handle.update(HTML(format_bar(record.total, total, done)))
 
 
-def bar_html(done: int, total: int, text: str) -> str:
-    """The bar as HTML that needs no script."""
+def format_bar(done: int, total: int, text: str) -> str:
+    """Return the bar as HTML that needs no script."""
     return f'<progress value="{done}" max="{max(total, 1)}"></progress> {done} of at most {total}; {escape(text)}'

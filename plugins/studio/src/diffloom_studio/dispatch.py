@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 
 
 def dispatch_by_kind(*places: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let the kind of an experiment file carry out a command, or refuse it or one of its options by name.
+    """Return a decorator that lets the kind of an experiment file carry out a command, or refuse it or its options by
+    name.
 
-    Decorates the function of a click command, below ``click.command`` and above its options.
+    It decorates the function of a click command, below ``click.command`` and above its options.
 
     Args:
-        places: Parameters that name an experiment file or a run folder; the first that is given counts. What is
-            neither is left to the command's own function, and so are files of the kind "video".
+        places: Parameters that name an experiment file or a run folder; the first that is given counts. The command's
+            own function handles other paths, and files of the kind "video".
+
+    Returns:
+        The decorator.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -51,14 +55,23 @@ def dispatch_by_kind(*places: str) -> Callable[[Callable[..., None]], Callable[.
 
 
 def _is_there(place: Path) -> bool:
-    """Return whether a place is a file, or a folder that holds a run."""
+    """Return True if a path is a file, or a folder that holds a run."""
     return place.is_file() or (place / "config.json").exists()
 
 
 def find_action(place: str | Path) -> Callable[..., Any] | None:
-    """Return the function by which the kind of a file carries out the command that runs; None for the command's own.
+    """Return the function by which the kind of a file carries out the running command; None for the command's own
+    function.
 
-    InputError names the command, or the first of its options, that does not apply to files of this kind.
+    Args:
+        place: Experiment file or run folder.
+
+    Returns:
+        The function, or None.
+
+    Raises:
+        InputError: The command, or one of the given options, does not apply to files of this kind; the message names
+            it.
     """
     from diffloom_experiments.kinds import recognise_place
 
@@ -70,7 +83,7 @@ def find_action(place: str | Path) -> Callable[..., Any] | None:
 
 
 def _given_options(context: click.Context) -> dict[str, str]:
-    """Return the options on the command line by parameter name, as they are spelled there."""
+    """Return the options on the command line by parameter name, spelled as on the command line."""
     found = {}
     for option in context.command.params:
         name = option.name or ""
@@ -82,7 +95,16 @@ def _given_options(context: click.Context) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ExperimentOptions:
-    """What the command line changes in an experiment file."""
+    """Options of the command line that change an experiment file.
+
+    Args:
+        settings: Changes "KEY=VALUE".
+        quick: Use the file's reduced version.
+        variants: Names of the file's variants to apply.
+        renderer: Name of the renderer, instead of the file's.
+        target_renderer: Name of the renderer that draws the target.
+        seed: Seed, instead of the file's.
+    """
 
     settings: tuple[str, ...] = ()
     quick: bool = False
@@ -92,7 +114,14 @@ class ExperimentOptions:
     seed: int | None = None
 
     def load(self, file: str) -> Any:
-        """Load the file with these put in: a ``diffloom_experiments.Loaded``, or the checked file of another kind."""
+        """Load an experiment file with these changes.
+
+        Args:
+            file: Path of the file.
+
+        Returns:
+            A ``diffloom_experiments.Loaded``, or the checked file of another kind.
+        """
         from diffloom_experiments.kinds import load_any
 
         changes = {"renderer.name": self.renderer, "target.renderer": self.target_renderer, "seed": self.seed}
@@ -102,7 +131,13 @@ class ExperimentOptions:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Where the command line lets tasks run."""
+    """Options of the command line that choose where tasks run.
+
+    Args:
+        engine: Name of the engine, "local" or "ray".
+        jobs: Number of processes at once.
+        address: Address of a Ray cluster.
+    """
 
     engine: str = "local"
     jobs: int = 1
@@ -110,56 +145,83 @@ class EngineOptions:
 
     @property
     def alone(self) -> bool:
-        """Whether this process does the work itself."""
+        """True if this process does the work, without an engine."""
         return self.engine == "local" and self.jobs <= 1 and self.address is None
 
     def start(self) -> Engine:
-        """The engine."""
+        """Start the engine.
+
+        Returns:
+            The engine.
+        """
         from diffloom_scale.engines import make_engine
 
         return make_engine(self.engine, self.jobs, self.address)
 
 
-def add_engine_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say where tasks run; the command gets them as ``workers``."""
+def _collect_options(
+    command: Callable[..., None], record: type[Any], name: str, options: Sequence[Callable[..., Any]]
+) -> Callable[..., None]:
+    """Add options to a command, which gets their values as the fields of one record."""
 
     @functools.wraps(command)
     def collected(**given: Any) -> None:
-        found = EngineOptions(**{part.name: given.pop(part.name) for part in fields(EngineOptions)})
-        command(workers=found, **given)
+        found = record(**{part.name: given.pop(part.name) for part in fields(record)})
+        command(**{name: found}, **given)
 
-    for option in (
-        click.option("--address", metavar="HOST:PORT", help="The head of a Ray cluster; auto for this machine's."),
+    for option in options:
+        option(collected)
+    return collected
+
+
+def add_engine_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that choose where tasks run.
+
+    Args:
+        command: Function of a click command. It gets the options as ``workers``.
+
+    Returns:
+        The decorated function.
+    """
+
+    options = (
+        click.option("--address", metavar="HOST:PORT", help="Head of a Ray cluster; auto for the one here."),
         click.option(
             "--jobs",
             type=click.IntRange(min=1),
             default=1,
             show_default=True,
-            help="Processes at once, of the engine local.",
+            help="Number of processes at once of the engine local.",
         ),
-        click.option("--engine", default="local", show_default=True, help="Where tasks run: local, or ray."),
-    ):
-        option(collected)
-    return collected
+        click.option("--engine", default="local", show_default=True, help="Engine that runs the tasks: local or ray."),
+    )
+    return _collect_options(command, EngineOptions, "workers", options)
 
 
 def add_experiment_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that change what an experiment file says; the command gets them as ``options``."""
+    """Add the options that change an experiment file.
 
-    @functools.wraps(command)
-    def collected(**given: Any) -> None:
-        found = ExperimentOptions(**{part.name: given.pop(part.name) for part in fields(ExperimentOptions)})
-        command(options=found, **given)
+    Args:
+        command: Function of a click command. It gets the options as ``options``.
 
-    for option in (
-        click.option("--seed", type=int, help="Seed of every draw, instead of the file's."),
+    Returns:
+        The decorated function.
+    """
+
+    options = (
+        click.option("--seed", type=int, help="Seed of all random numbers, instead of the file's."),
         click.option("--target-renderer", metavar="NAME", help="Synthesise the target with this renderer."),
         click.option("--renderer", metavar="NAME", help="Draw with this renderer instead of the file's."),
-        click.option("--variant", "variants", multiple=True, metavar="NAME", help="Put in the file's [variants.NAME]."),
-        click.option("--quick", is_flag=True, help="The file's own reduced version, for a try: [variants.quick]."),
         click.option(
-            "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value, e.g. camera.size=[64,64]."
+            "--variant",
+            "variants",
+            multiple=True,
+            metavar="NAME",
+            help="Apply the file's [variants.NAME]; may be repeated.",
         ),
-    ):
-        option(collected)
-    return collected
+        click.option("--quick", is_flag=True, help="Use the file's reduced version, [variants.quick]."),
+        click.option(
+            "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value, such as camera.size=[64,64]."
+        ),
+    )
+    return _collect_options(command, ExperimentOptions, "options", options)

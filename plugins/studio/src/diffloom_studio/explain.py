@@ -1,4 +1,6 @@
-"""``diffloom explain NAME``: a parameter, a setting, a registered thing or a key of an experiment file, in words."""
+"""Command ``diffloom explain NAME``: describe a parameter, a setting, a registered thing or a key of an experiment
+file.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ WIDTH = 100
 
 @dataclass(frozen=True)
 class Page:
-    """title: one line. text: what it is, in paragraphs. rows: (what, value). table: headed rows of a listing."""
+    """Explanation of one name.
+
+    title: one line. text: description, in paragraphs. rows: pairs of a label and a value. table: headed rows of a
+    listing.
+    """
 
     title: str
     text: str = ""
@@ -34,7 +40,12 @@ class Page:
     def __str__(self) -> str:
         lines = [self.title]
         for paragraph in self.text.split("\n\n") if self.text else ():
-            lines += [*textwrap.wrap(" ".join(paragraph.split()), WIDTH, initial_indent="  ", subsequent_indent="  ")]
+            # A section such as Args: has its entries on separate lines.
+            head, *parts = re.split(r"\n(?= {4}\S)", paragraph)
+            lines += textwrap.wrap(" ".join(head.split()), WIDTH, initial_indent="  ", subsequent_indent="  ")
+            for part in parts:
+                text = " ".join(part.split())
+                lines += textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="        ")
         wide = max((len(what) for what, _ in self.rows), default=0)
         for what, value in self.rows:
             indent = " " * (wide + 4)
@@ -45,7 +56,7 @@ class Page:
 
 
 def _columns(table: tuple[tuple[str, ...], ...]) -> list[str]:
-    """Aligned columns; the last one is wrapped."""
+    """Return aligned columns; the last one is wrapped."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]) - 1)]
     lines: list[str] = []
     for row in table:
@@ -54,7 +65,7 @@ def _columns(table: tuple[tuple[str, ...], ...]) -> list[str]:
     return lines
 
 
-#: How an experiment file names a thing of a kind.
+#: Key of an experiment file that names a thing of a kind.
 IN_A_FILE = {
     "model": '[model] name = "{0}"',
     "integrator": '[time] integrator = "{0}"',
@@ -67,7 +78,7 @@ IN_A_FILE = {
     "camera": '[camera] kind = "{0}", settings in [camera.settings]',
 }
 
-#: How it names a parameter, of a model and of other things.
+#: Keys of an experiment file for a parameter, of a model and of other things.
 IN_PARAMS = "[params] {0} = ...; to be found: [unknowns.{0}]"
 PARAMETER_IN_A_FILE = {
     "camera": '[camera] {0} = ...; to be found: [unknowns."camera.{0}"]',
@@ -75,8 +86,8 @@ PARAMETER_IN_A_FILE = {
 }
 
 
-def entry_page(entry: Entry) -> Page:
-    """What a registered thing is, what can be set, and, of a model, what its parameters are."""
+def make_entry_page(entry: Entry) -> Page:
+    """Return the description of a registered thing, its settings and, of a model, its parameters."""
     title = f"{entry.name}: {entry.kind.singular} of the plugin {entry.origin.plugin} ({entry.origin})"
     reason = entry.unavailable()
     try:
@@ -88,43 +99,45 @@ def entry_page(entry: Entry) -> Page:
         return Page(title, entry.summary, (("unavailable", str(reason)),))
     if entry.kind.singular == "command":
         return Page(title, f"{entry.summary}.\n\n{thing.help or ''}", (("options", f"diffloom {entry.name} --help"),))
-    rows = [("settings", ", ".join(_said(p) for p in settings(thing).values()) or "none")]
+    rows = [("settings", ", ".join(_format_setting(p) for p in read_settings(thing).values()) or "none")]
     if entry.kind.singular in IN_A_FILE:
         rows.append(("in a file", IN_A_FILE[entry.kind.singular].format(entry.name)))
-    table = tuple((spec.name, spec.unit or "-", spec.doc) for spec in parameters(thing))
+    table = tuple((spec.name, spec.unit or "-", spec.doc) for spec in read_parameters(thing))
     text = f"{entry.summary}.\n\n{_doc(thing)}"
     return Page(title, text, tuple(rows), "parameters" if table else "", table)
 
 
-def member_page(entry: Entry, member: str) -> Page | None:
-    """What a parameter or setting of a registered thing means; None when it has none of this name."""
+def make_member_page(entry: Entry, member: str) -> Page | None:
+    """Return the meaning of a parameter or setting of a registered thing; None when it has none of this name."""
     try:
         thing = entry.load()
     except PluginError as error:
         return Page(f"{entry.name}.{member}", str(error))
     of = f"of the {entry.kind.singular} {entry.name} ({entry.origin})"
-    for spec in parameters(thing):
+    for spec in read_parameters(thing):
         if spec.name == member:
             return Page(f"{entry.name}.{member}: parameter {of}", spec.doc, _spec_rows(entry.kind.singular, spec))
-    if member in settings(thing):
-        found = settings(thing)[member]
+    if member in read_settings(thing):
+        found = read_settings(thing)[member]
         default = "none: it must be given" if found.default is found.empty else repr(found.default)
         rows = [("type", _annotation(found))] if found.annotation is not found.empty else []
-        return Page(f"{entry.name}.{member}: setting {of}", _about(member, _doc(thing)), (*rows, ("default", default)))
+        return Page(
+            f"{entry.name}.{member}: setting {of}", _extract_setting(member, _doc(thing)), (*rows, ("default", default))
+        )
     return None
 
 
-def members(entry: Entry) -> list[str]:
-    """Names of all parameters and settings; none of what cannot be loaded."""
+def list_members(entry: Entry) -> list[str]:
+    """Return the names of all parameters and settings; none of a thing that cannot be loaded."""
     try:
         thing = entry.load()
     except PluginError:
         return []
-    return list(dict.fromkeys([*(spec.name for spec in parameters(thing)), *settings(thing)]))
+    return list(dict.fromkeys([*(spec.name for spec in read_parameters(thing)), *read_settings(thing)]))
 
 
-def settings(thing: Any) -> dict[str, inspect.Parameter]:
-    """What a thing is made with, by name."""
+def read_settings(thing: Any) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a thing's constructor, by name."""
     try:
         found = inspect.signature(thing).parameters
     except (TypeError, ValueError):
@@ -132,22 +145,24 @@ def settings(thing: Any) -> dict[str, inspect.Parameter]:
     return {name: p for name, p in found.items() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
 
 
-def parameters(thing: Any) -> tuple[Any, ...]:
-    """The declared parameters of a model, read off its example; those of other things that declare some, off one made
-    with default settings."""
+def read_parameters(thing: Any) -> tuple[Any, ...]:
+    """Return the declared parameters of a model from its example; those of other things from one with default
+    settings.
+    """
     declared = inspect.isclass(thing) and hasattr(thing, "specs")
     if not declared:
         return ()
     try:
         wants = inspect.signature(thing.example).parameters if hasattr(thing, "example") else None
-        # The example of a term wants to know what it acts on; its parameters are the same everywhere.
+        # The example of a term needs a model to act on, but its parameters do not depend on the model.
         made = thing() if wants is None or wants else thing.example()
         return tuple(made.specs)
     except Exception:
-        return ()  # It has no example, or that fails: `diffloom plugins check` says why.
+        return ()  # no example, or a broken one: `diffloom plugins check` says why
 
 
 def _spec_rows(kind: str, spec: Any) -> tuple[tuple[str, str], ...]:
+    """Return the properties of a parameter as rows."""
     shape = f"({', '.join(map(str, spec.shape))}{',' if len(spec.shape) == 1 else ''})" if spec.shape else "one number"
     low, high = spec.bounds
     space = "free" if low is None else "log" if high is None else "bounded"
@@ -173,7 +188,7 @@ def _value(default: Any) -> str:
     return f"{default:g}" if isinstance(default, int | float) else str(default)
 
 
-def _said(parameter: inspect.Parameter) -> str:
+def _format_setting(parameter: inspect.Parameter) -> str:
     return parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"
 
 
@@ -186,9 +201,13 @@ def _doc(thing: Any) -> str:
     return inspect.getdoc(thing) or ""
 
 
-def _about(name: str, doc: str) -> str:
-    """The sentences of a docstring on one setting, introduced by ``name:``, up to the next such name; all of it where
-    there are none."""
+def _extract_setting(name: str, doc: str) -> str:
+    """Return the text of a docstring on one setting: its entry in ``Args:``, or the sentences after ``name:``; else all
+    of it.
+    """
+    entry = re.search(rf"^( +)(?:\w+, )*{re.escape(name)}(?:, \w+)*: (.*(?:\n\1 +.*)*)", doc, flags=re.MULTILINE)
+    if entry is not None:
+        return " ".join(entry[2].split())
     text = " ".join(doc.split())
     start = re.search(rf"(?:^|(?<=[.;)] )|(?<=, ))((?:\w+, )*{re.escape(name)}(?:, \w+)*): ", text)
     if start is None:
@@ -198,37 +217,39 @@ def _about(name: str, doc: str) -> str:
     return rest if end is None else rest[: end.start()]
 
 
-def explanations(name: str) -> list[Page]:
-    """Everything that ``name`` stands for. Torch is imported only where a registered thing has to be opened."""
+def find_explanations(name: str) -> list[Page]:
+    """Return a page for everything that ``name`` stands for. Torch is imported only where a registered thing is
+    loaded.
+    """
     found = _key_pages(name)
     bare = _without_kind(name)
-    named = [entry for entry in entries() if entry.name == bare]
-    # Parameters of a world's bodies have dots of their own: world.ball.mass.
+    named = [entry for entry in list_entries() if entry.name == bare]
+    # Parameters of a world's bodies contain dots: world.ball.mass.
     splits = {bare.rpartition(".")[::2], bare.partition(".")[::2]}
-    owners = [(entry, member) for owner, member in sorted(splits) for entry in entries() if entry.name == owner]
+    owners = [(entry, member) for owner, member in sorted(splits) for entry in list_entries() if entry.name == owner]
     if named or owners:
-        found += [entry_page(entry) for entry in named]
-        found += [page for entry, member in owners if (page := member_page(entry, member)) is not None]
+        found += [make_entry_page(entry) for entry in named]
+        found += [page for entry, member in owners if (page := make_member_page(entry, member)) is not None]
     if not found and "." not in name:
-        found = [page for entry in _loadable() if (page := member_page(entry, name)) is not None]
+        found = [page for entry in _loadable() if (page := make_member_page(entry, name)) is not None]
     return found
 
 
-def suggestion(name: str) -> str:
-    """The nearest names there are, as the end of a message."""
+def suggest(name: str) -> str:
+    """Return the nearest known names, as the end of a message."""
     from diffloom_experiments.keys import file_keys
 
     keys = {place: None for kind in experiment_kinds().values() for place in file_keys(kind.schema())}
-    known = [*keys, *(entry.name for entry in entries())]
+    known = [*keys, *(entry.name for entry in list_entries())]
     owner, _, member = _without_kind(name).rpartition(".")
-    for entry in entries():
+    for entry in list_entries():
         if entry.name == owner:
-            inside = members(entry)
+            inside = list_members(entry)
             near = get_close_matches(member, inside, n=3)
-            hint = f"; did you mean {_joined(f'{owner}.{each}' for each in near)}?" if near else ""
+            hint = f"; did you mean {_join(f'{owner}.{each}' for each in near)}?" if near else ""
             return f"{hint or '.'} The {entry.kind.singular} {owner!r} has: {', '.join(inside) or 'nothing to set'}"
     if "." not in name:
-        known += [f"{entry.name}.{each}" for entry in _loadable() for each in members(entry)]
+        known += [f"{entry.name}.{each}" for entry in _loadable() for each in list_members(entry)]
         short: dict[str, list[str]] = {}
         for each in known:
             short.setdefault(each.rpartition(".")[2], []).append(each)
@@ -236,19 +257,19 @@ def suggestion(name: str) -> str:
     else:
         near = get_close_matches(name, known, n=3)
     if near:
-        return f"; did you mean {_joined(near)}?"
+        return f"; did you mean {_join(near)}?"
     return "; `diffloom plugins` lists what is installed, `diffloom schema` what a file may say"
 
 
-def entries() -> Iterator[Entry]:
-    """All that is registered."""
+def list_entries() -> Iterator[Entry]:
+    """Return everything that is registered."""
     registry = installed_registry()
     return (entry for kind in registry.kinds for entry in registry.entries(kind))
 
 
 def _loadable() -> Iterator[Entry]:
-    """What can be opened here, commands aside: these have no settings but options."""
-    for entry in entries():
+    """Yield the entries that can be loaded here, without commands, which have no settings."""
+    for entry in list_entries():
         try:
             if entry.kind.singular != "command" and entry.unavailable() is None:
                 entry.load()
@@ -258,13 +279,13 @@ def _loadable() -> Iterator[Entry]:
 
 
 def _without_kind(name: str) -> str:
-    """``softras.sigma`` of ``renderer.softras.sigma``."""
+    """Return ``softras.sigma`` for ``renderer.softras.sigma``."""
     first, _, rest = name.partition(".")
     return rest if rest and first in {kind.singular for kind in installed_registry().kinds} else name
 
 
-def _places(name: str) -> Iterator[str]:
-    """The name as a key's place, and without one of the names or numbers that a user chooses in a file."""
+def _list_places(name: str) -> Iterator[str]:
+    """Yield the name as a key's place, and without one of the names or numbers that a user chooses in a file."""
     yield name
     parts = name.split(".")
     for number in range(1, len(parts) - 1):
@@ -272,19 +293,20 @@ def _places(name: str) -> Iterator[str]:
 
 
 def _key_pages(name: str) -> list[Page]:
-    """Return a page for each kind of experiment file that has this key, unless it means the same as in one before."""
+    """Return a page for each kind of experiment file that has this key, unless an earlier page says it already."""
     from diffloom_experiments.keys import file_keys
 
     pages: dict[tuple[Any, ...], Page] = {}
     for kind in experiment_kinds().values():
         keys = file_keys(kind.schema())
-        for place in [place for place in dict.fromkeys(_places(name)) if place in keys][:1]:
+        for place in [place for place in dict.fromkeys(_list_places(name)) if place in keys][:1]:
             page = _key_page(keys[place], kind.noun)
             pages.setdefault((page.text, page.rows), page)
     return list(pages.values())
 
 
 def _key_page(key: FileKey, noun: str) -> Page:
+    """Return the page of one key."""
     default = "none: it must be given" if key.default is None else key.default or "empty"
     rows = [("give", key.kind), ("default", default)]
     if key.keys and key.keys != ("name",):
@@ -292,7 +314,7 @@ def _key_page(key: FileKey, noun: str) -> Page:
     return Page(f"{key.place}: key of {noun}", key.text, tuple(rows))
 
 
-def _joined(names: Iterable[str]) -> str:
+def _join(names: Iterable[str]) -> str:
     return " or ".join(repr(each) for each in names)
 
 
@@ -304,7 +326,7 @@ def explain(name: str) -> None:
 
     A bare name, such as shear_modulus, is looked up in everything that is installed.
     """
-    found = explanations(name)
+    found = find_explanations(name)
     if not found:
-        raise click.ClickException(f"nothing is called {name!r}{suggestion(name)}")
+        raise click.ClickException(f"nothing is called {name!r}{suggest(name)}")
     click.echo("\n\n".join(str(each) for each in found))

@@ -1,4 +1,4 @@
-"""Motion written for other programs: animated meshes, trajectories and videos."""
+"""Exports of motion for other programs: animated meshes, trajectories and videos."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from numpy.typing import NDArray
 from diffloom.interfaces import InputError, NoGradient
 from diffloom_fitting.files import explained, new_file, write_bytes, write_text
 from diffloom_studio.playback import Playback, PlaybackBody
-from diffloom_studio.report.media import frame_rate, write_video
-from diffloom_studio.report.panels import enlarged
+from diffloom_studio.report.media import find_frame_rate, write_video
+from diffloom_studio.report.panels import enlarge
 
 __all__ = ["FORMATS", "export"]
 
-ARRAY, FLOAT = 34962, 5126  # numbers that glTF gives to a vertex buffer and to 32-bit floats
+ARRAY, FLOAT = 34962, 5126  # numbers of a vertex buffer and of 32-bit floats in glTF
 
 
 def make_mesh(body: PlaybackBody, frame: int) -> Any:
-    """One frame as a trimesh, its vertices in their order."""
+    """Return one frame as a trimesh, its vertices in their order."""
     return trimesh.Trimesh(body.vertices[frame], body.faces, vertex_colors=body.colours, process=False)
 
 
 def write_ply(path: Path, body: PlaybackBody) -> Path:
-    """A folder of frame_0000.ply and so on, and times.csv."""
+    """Write a folder of frame_0000.ply and so on, and times.csv."""
     return _sequence(path, body, "ply")
 
 
 def write_obj(path: Path, body: PlaybackBody) -> Path:
-    """A folder of frame_0000.obj and so on, and times.csv."""
+    """Write a folder of frame_0000.obj and so on, and times.csv."""
     return _sequence(path, body, "obj")
 
 
 def _sequence(path: Path, body: PlaybackBody, kind: str) -> Path:
+    """Write a folder with one file for each frame, and times.csv."""
     folder = path.with_suffix("") if path.suffix == f".{kind}" else path
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -53,14 +54,16 @@ def _sequence(path: Path, body: PlaybackBody, kind: str) -> Path:
 
 
 def write_glb(path: Path, body: PlaybackBody) -> Path:
-    """One file that plays by itself: the first frame is the mesh, every other one a morph target shown in its turn."""
+    """Write one file with an animation: the first frame is the mesh, every other one a morph target shown at its
+    time.
+    """
     parts = _Glb(trimesh.Scene(make_mesh(body, 0)).export(file_type="glb"))
     (mesh,) = parts.tree["meshes"]
     (primitive,) = mesh["primitives"]
     moved = (body.vertices[1:] - body.vertices[0]).astype("<f4")
     primitive["targets"] = [{"POSITION": parts.add(part, "VEC3", ARRAY)} for part in moved]
     mesh["weights"] = [0.0] * len(moved)
-    # Every target's weight is 1 at its own time and 0 at all others.
+    # The weight of each target is 1 at its own time and 0 at all other times.
     weights = np.eye(len(body.times), dtype="<f4")[:, 1:]
     times = parts.add(body.times.astype("<f4"), "SCALAR")
     sampler = {"input": times, "output": parts.add(weights.reshape(-1), "SCALAR")}
@@ -72,7 +75,7 @@ def write_glb(path: Path, body: PlaybackBody) -> Path:
 
 
 class _Glb:
-    """A GLB taken apart: the tree, and the bytes it names, behind which more can be put."""
+    """Parts of a GLB: the tree, and the bytes it names, to which more can be appended."""
 
     def __init__(self, content: bytes) -> None:
         length = int.from_bytes(content[12:16], "little")
@@ -81,7 +84,7 @@ class _Glb:
         self._data = [data + b"\0" * (-len(data) % 4)]
 
     def add(self, values: NDArray[Any], kind: str, target: int | None = None) -> int:
-        """Put floats behind the other bytes; returns the number by which the tree names them."""
+        """Append floats to the bytes; return the number by which the tree names them."""
         view = {"buffer": 0, "byteOffset": sum(map(len, self._data)), "byteLength": values.nbytes}
         self._data.append(values.tobytes())
         self.tree["bufferViews"].append(view if target is None else view | {"target": target})
@@ -93,7 +96,7 @@ class _Glb:
         return len(self.tree["accessors"]) - 1
 
     def whole(self) -> bytes:
-        """All of it put together again."""
+        """Return the file's content."""
         data = b"".join(self._data)
         self.tree["buffers"] = [{"byteLength": len(data)}]
         text = json.dumps(self.tree).encode()
@@ -111,7 +114,7 @@ def _number(value: int) -> bytes:
 
 
 def list_columns(body: PlaybackBody) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
-    """time [s], node, q0.. (coordinates) and u0.. (velocities), in the units of the model."""
+    """Return time [s], node, q0.. (coordinates) and u0.. (velocities), in the units of the model."""
     q, u = body.trajectory.q.cpu().double().numpy(), body.trajectory.u.cpu().double().numpy()
     frames, nodes = q.shape[:2]
     found: dict[str, NDArray[np.float64] | NDArray[np.int64]] = {
@@ -123,7 +126,7 @@ def list_columns(body: PlaybackBody) -> dict[str, NDArray[np.float64] | NDArray[
 
 
 def write_csv(path: Path, body: PlaybackBody) -> Path:
-    """A text that every program reads."""
+    """Write a table as text."""
     columns = list_columns(body)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -134,7 +137,7 @@ def write_csv(path: Path, body: PlaybackBody) -> Path:
 
 
 def write_parquet(path: Path, body: PlaybackBody) -> Path:
-    """The same for large trajectories; needs pyarrow."""
+    """Write a table for large trajectories; needs pyarrow."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -145,11 +148,11 @@ def write_parquet(path: Path, body: PlaybackBody) -> Path:
     return path
 
 
-RATE = 1000.0  # time codes a second, so that any frame lies near a whole one
+RATE = 1000.0  # time codes per second; frames lie near whole ones
 
 
 def write_usd(path: Path, body: PlaybackBody) -> Path:
-    """A stage with one mesh, y up, in metres."""
+    """Write a stage with one mesh, y up, in metres."""
     try:
         from pxr import Usd, UsdGeom, Vt
     except ImportError as error:
@@ -180,21 +183,21 @@ LEAST = 240  # height of the video [px]
 
 
 def write_view(path: Path, playback: Playback, body: str, frames: int, view: str | None) -> Path:
-    """What the camera ``view`` sees of ``body``, as mp4 or gif."""
+    """Write the video of ``body`` from the camera ``view``, as mp4 or gif."""
     if body not in playback.values:
-        raise InputError(f"export: there is no {body!r}; there are: {', '.join(playback.values)}")
+        raise InputError(f"export: got the body {body!r}; expected one of {', '.join(playback.values)}")
     whole = playback.experiment.scene
     scene = whole.seen_from(next(iter(whole.viewpoints)) if view is None else view)
     times = playback.times(frames)
     with torch.no_grad():
         image = scene.render(playback.values[body], times, ("rgba",), NoGradient()).image
     assert image is not None
-    shown = np.ascontiguousarray(enlarged(image.bytes()[..., :3].numpy(), LEAST))
-    write_video(path, shown, frame_rate(times.numpy()))
+    shown = np.ascontiguousarray(enlarge(image.bytes()[..., :3].numpy(), LEAST))
+    write_video(path, shown, find_frame_rate(times.numpy()))
     return path
 
 
-#: By format: what writes it, and what it is.
+#: Writer and description of each format.
 WRITERS: dict[str, tuple[Callable[[Path, PlaybackBody], Path], str]] = {
     "glb": (write_glb, "one file, every frame a morph target, animated"),
     "ply": (write_ply, "a folder, one file a frame, with colours"),
@@ -207,17 +210,25 @@ WRITERS: dict[str, tuple[Callable[[Path, PlaybackBody], Path], str]] = {
 }
 VIDEOS = ("mp4", "gif")
 FORMATS = (*WRITERS, *VIDEOS)
-"""What `export` writes."""
+"""Formats that `export` writes."""
 
 
 def export(
     playback: Playback, path: str | Path, body: str = "fit", *, kind: str | None = None, frames: int = 61,
     view: str | None = None,
 ) -> Path:  # fmt: skip
-    """Write one body of ``playback`` to ``path``; returns what was written.
+    """Write one body of a playback to a file or a folder.
 
-    body: "start", "fit" or "truth". kind: one of FORMATS, where the path does not end so. frames: how many. view: the
-    label of the camera of a video, the first one unless given.
+    Args:
+        playback: Run or experiment.
+        path: File to write, or folder for a sequence of files.
+        body: "start", "fit" or "truth".
+        kind: One of FORMATS; default the path's ending.
+        frames: Number of frames, evenly over the time; at least 2.
+        view: Label of the camera of a video; default the first one.
+
+    Returns:
+        Path that was written.
     """
     place = Path(path)
     chosen = (kind or place.suffix.removeprefix(".")).lower()

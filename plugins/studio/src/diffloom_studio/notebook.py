@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from diffloom.notebook import format_html_table, format_tensor
 from diffloom_fitting.numbers import format_unit
-from diffloom_studio.report.media import frame_rate, write_video
-from diffloom_studio.report.page_data import embedded
-from diffloom_studio.report.panels import enlarged
+from diffloom_studio.report.media import find_frame_rate, to_bytes, write_video
+from diffloom_studio.report.page_data import embed
+from diffloom_studio.report.panels import enlarge
 
 if TYPE_CHECKING:
     from diffloom_fitting import Result
@@ -28,7 +26,7 @@ MOST_FRAMES = 120
 
 
 def target_html(target: Target) -> str:
-    """The video, playing, and what it consists of."""
+    """Return the video, playing, and a table of its frames, times, size and true values."""
     size = target.size
     rows = [("frames", str(len(target)))]
     if len(target):
@@ -41,27 +39,21 @@ def target_html(target: Target) -> str:
     return format_html_table(("target", ""), rows) + _video(target)
 
 
-def targets_html(views: Mapping[str, Target]) -> str:
-    """Each view's target under its label."""
-    return "".join(f"<h4>{escape(label)}</h4>{target_html(target)}" for label, target in views.items())
-
-
 def _video(target: Target) -> str:
+    """Return the frames of a target as an HTML video."""
     images = target.frames if target.frames is not None else target.masks
     if images is None or len(target) == 0:
         return ""
     every = -(-len(target) // MOST_FRAMES)
-    shown = images[::every]
-    shown = shown[..., :3] if shown.dim() == 4 else shown[..., None].expand(*shown.shape, 3)
-    frames = (shown.detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    frames = to_bytes(images[::every])
     with TemporaryDirectory() as folder:
         place = Path(folder) / "target.mp4"
-        write_video(place, np.ascontiguousarray(enlarged(frames)), frame_rate(target.times[::every].numpy()))
-        return f'<video src="{embedded(place.read_bytes(), "video/mp4")}" controls loop muted autoplay></video>'
+        write_video(place, np.ascontiguousarray(enlarge(frames)), find_frame_rate(target.times[::every].numpy()))
+        return f'<video src="{embed(place.read_bytes(), "video/mp4")}" controls loop muted autoplay></video>'
 
 
 def scene_html(scene: Scene) -> str:
-    """What the scene is made of, and its parameters with their units."""
+    """Return the parts of a scene, and its parameters with their units."""
     views = ", ".join(
         f"{label or type(view.camera).__name__} {view.size[1]} × {view.size[0]} px"
         for label, view in scene.viewpoints.items()
@@ -81,12 +73,12 @@ def scene_html(scene: Scene) -> str:
 
 
 def result_html(result: Result) -> str:
-    """Verdict, what was found, the loss, and the sentences of `str(result)`."""
+    """Return the verdict, the estimates, the loss, and the sentences of `str(result)`."""
     from diffloom_fitting.result_tables import result_lines
-    from diffloom_studio.report.charts import loss_plot
-    from diffloom_studio.report.page_data import rows
+    from diffloom_studio.report.charts import plot_loss
+    from diffloom_studio.report.page_data import make_rows
 
-    found = [{name: ", ".join(lines) for name, lines in row.items()} for row in rows(result)]
+    found = [{name: ", ".join(lines) for name, lines in row.items()} for row in make_rows(result)]
     table = format_html_table(list(found[0]), [list(row.values()) for row in found]) if found else ""
     badge = ""
     if result.uncertainty != "not asked for":
@@ -94,4 +86,4 @@ def result_html(result: Result) -> str:
         parts = "".join(f"<li>{part}: {escape(finding.text)}</li>" for part, finding in result.verdict.findings())
         badge = f'<p><b style="color: {LEVELS[level]}">verdict: {level}</b></p><ul>{parts}</ul>'
     lines = "".join(f"<p>{escape(line)}</p>" for line in result_lines(result))
-    return badge + table + (loss_plot(result) if result.history else "") + lines
+    return badge + table + (plot_loss(result) if result.history else "") + lines

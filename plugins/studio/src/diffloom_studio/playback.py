@@ -1,4 +1,4 @@
-"""A run or an experiment played back: surfaces over time, strain, stress, contact forces. For viewers and exports."""
+"""Playback of a run or an experiment: surfaces over time, strain, stress, contact forces. For viewers and exports."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ __all__ = [
     "ShadedField",
     "compute_contact_forces",
     "compute_field",
+    "compute_strain",
     "compute_strain_field",
     "compute_stress_field",
     "find_common_scale",
@@ -34,17 +35,22 @@ __all__ = [
     "place_camera_at",
     "play",
     "scale_colours",
-    "strain",
 ]
 
 
 @dataclass(frozen=True)
 class PlaybackBody:
-    """What moved under one set of values.
+    """Motion under one set of values.
 
-    times: (frames,) [s]. vertices: (frames, vertices, 3) [m]. faces: (faces, 3). colours: (vertices, 3) bytes, or None
-    where the scene colours it otherwise. trajectory, params: the states at these times, and what they were made with.
-    control: the control at these times, a row for each.
+    Args:
+        name: Name of the values: "start", "fit" or "truth".
+        times: (frames,) [s].
+        vertices: (frames, vertices, 3) [m].
+        faces: (faces, 3).
+        colours: (vertices, 3) bytes, or None where vertices have no colours.
+        trajectory: States at these times.
+        params: Parameters of the simulation.
+        control: Control at these times, a row for each.
     """
 
     name: str
@@ -58,7 +64,17 @@ class PlaybackBody:
 
 
 def play(name: str, scene: Scene, values: Mapping[str, Tensor], times: Tensor) -> PlaybackBody:
-    """Simulate ``scene`` with ``values`` and keep its surface at ``times`` [s]."""
+    """Simulate a scene and keep its surface.
+
+    Args:
+        name: Name of the body.
+        scene: Scene to simulate.
+        values: Values of the unknowns, by name.
+        times: (frames,) at which the surface is kept [s].
+
+    Returns:
+        The motion.
+    """
     sampling = sample_times(times, scene.dt, scene.steps)
     with torch.no_grad():
         made = scene.rollout(values, sampling.save, NoGradient())
@@ -70,7 +86,7 @@ def play(name: str, scene: Scene, values: Mapping[str, Tensor], times: Tensor) -
 def make_body(
     name: str, times: Tensor, sampling: Sampling, made: Rollout, surface: Surface, colours: NDArray[np.uint8] | None
 ) -> PlaybackBody:
-    """The body of a simulation whose states were saved as ``sampling`` says."""
+    """Return the body of a simulation whose states were saved as ``sampling`` says."""
     saved = made.trajectory
     q, u = ({name: sampling.between(pair[k]).cpu() for name, pair in saved.sets.items()} for k in (0, 1))
     kept = Trajectory(q, u, sampling.between(saved.times).cpu())
@@ -83,13 +99,13 @@ def make_body(
 
 
 def _control(control: Control, sampling: Sampling) -> Control:
-    """The row of the step that begins at or before each frame; at the very end, that of the last step."""
+    """Return the row of the step that begins at or before each frame; at the very end, that of the last step."""
     step = torch.tensor(sampling.save)[sampling.low]
     return Control({name: rows[step.clamp(max=len(rows) - 1)].cpu() for name, rows in control.items() if len(rows)})
 
 
 def read_surface_colours(scene: Scene, values: Mapping[str, Tensor], surface: Surface) -> NDArray[np.uint8] | None:
-    """(vertices, 3) bytes: the colours that the scene gives a surface at first, where each vertex has one."""
+    """Return the first colours that the scene gives a surface, (vertices, 3) bytes; None unless each vertex has one."""
     shown = scene.appearance.apply(surface, surface.vertices[0], values.get("appearance.colour"))
     colours = shown.colours
     if colours is None or (shown.colour_per == "face" and colours.dim() > 1):
@@ -100,19 +116,34 @@ def read_surface_colours(scene: Scene, values: Mapping[str, Tensor], surface: Su
 
 
 def place_camera_at(scene: Scene, label: str, values: Mapping[str, Tensor], times: Tensor) -> Camera:
-    """The camera called ``label`` at ``times`` [s] of its video, with what ``values`` say of its place."""
+    """Return a camera at given times, placed by the values of its unknowns.
+
+    Args:
+        scene: Scene of the camera.
+        label: Label of the camera's view.
+        values: Values of the unknowns, by name.
+        times: (frames,) of its video [s].
+
+    Returns:
+        The camera.
+    """
     prefix = camera_prefix(label)
     places = {k.removeprefix(prefix): v.detach() for k, v in values.items() if k.startswith(prefix)}
     return make_camera(scene.viewpoints[label].camera, scene.dtype, places, times)
 
 
 NAMED = ("ground", "collisions", "self_collision")
-LEAST = 1e-9  # N: what is smaller is no contact
+LEAST = 1e-9  # force below which there is no contact [N]
 
 
 @dataclass(frozen=True)
 class Arrows:
-    """Contact forces at one time. points: (arrows, 3) where they act [m]. forces: (arrows, 3) [N]."""
+    """Contact forces at one time.
+
+    Args:
+        points: (arrows, 3) points at which they act [m].
+        forces: (arrows, 3) [N].
+    """
 
     points: NDArray[np.float64]
     forces: NDArray[np.float64]
@@ -122,10 +153,17 @@ NOTHING = Arrows(np.zeros((0, 3)), np.zeros((0, 3)))
 
 
 def compute_contact_forces(scene: Scene, body: PlaybackBody) -> list[Arrows]:
-    """The contact forces on the nodes of ``body`` at each of its times; none on nodes that are no points or bodies.
+    """Return the contact forces on the nodes of a body; none on nodes that are neither points nor bodies.
 
-    The model's own contact terms are evaluated without its other terms, so these are the very forces that acted. In a
-    world, bodies that touch each other push each other: every force is there twice, once on each.
+    The model's contact terms are evaluated without its other terms. In a world, bodies that touch push each other, so
+    every force is there twice, once on each.
+
+    Args:
+        scene: Scene of the body.
+        body: Motion of the body.
+
+    Returns:
+        The forces at each time.
     """
     dynamics = scene.model.dynamics(body.params, Control({name: rows[:1] for name, rows in body.control.items()}))
     if not isinstance(dynamics, Mechanics):
@@ -135,11 +173,11 @@ def compute_contact_forces(scene: Scene, body: PlaybackBody) -> list[Arrows]:
     if not terms or not drawn:
         return [NOTHING] * len(body.times)
     alone = Mechanics(dynamics.nodes, terms)
-    return [_at(alone, body.trajectory[k], drawn, scene.dt) for k in range(len(body.times))]
+    return [_compute_arrows(alone, body.trajectory[k], drawn, scene.dt) for k in range(len(body.times))]
 
 
-def _at(alone: Mechanics, state: State, drawn: list[str], dt: float) -> Arrows:
-    """The forces of one state."""
+def _compute_arrows(alone: Mechanics, state: State, drawn: list[str], dt: float) -> Arrows:
+    """Return the forces of one state."""
     q, u = ({name: pair[k].contiguous() for name, pair in state.sets.items()} for k in (0, 1))
     whole = State(q, u)
     with torch.no_grad():
@@ -151,20 +189,31 @@ def _at(alone: Mechanics, state: State, drawn: list[str], dt: float) -> Arrows:
 
 
 def _is_contact(term: NodeTerm) -> bool:
-    # A world calls the terms of its bodies by the bodies' names too: "ball.ground".
+    # A world puts the names of its bodies before those of their terms: "ball.ground".
+    """Return True for terms of contact."""
     return term.name.rpartition(".")[2] in NAMED or any(name == "contact" for name, _ in term.params)
 
 
-#: From a small to a large value: dark blue, green, yellow.
+#: Colours from a small to a large value: dark blue, green, yellow.
 MAP = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
-NONE = 150.0  # grey, for what has no value
+NONE = 150.0  # grey of vertices without a value
 
 
-def strain(rest: NDArray[np.float32], now: NDArray[np.float32], faces: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(..., vertices): the largest |principal stretch - 1| of the faces around each vertex, their mean.
+def compute_strain(
+    rest: NDArray[np.float32], now: NDArray[np.float32], faces: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the strain of a surface: the largest |principal stretch - 1| of each face, averaged around each vertex.
 
-    rest: (vertices, 3), now: (..., vertices, 3) [m]. With the edges of a face at rest as a 2 x 2 matrix D in its plane
-    and those now as a 3 x 2 matrix E, F = E D^-1; the squares of the stretches are the eigenvalues of F^T F.
+    With the edges of a face at rest as a 2 x 2 matrix D in its plane and the present ones as a 3 x 2 matrix E, F = E
+    D^-1; the squares of the stretches are the eigenvalues of F^T F.
+
+    Args:
+        rest: (vertices, 3) at rest [m].
+        now: (..., vertices, 3) at present [m].
+        faces: (faces, 3).
+
+    Returns:
+        (..., vertices), no unit.
     """
     first, second = (rest[faces[:, k]].astype(np.float64) - rest[faces[:, 0]] for k in (1, 2))
     along = first / np.maximum(np.linalg.norm(first, axis=1, keepdims=True), 1e-300)
@@ -184,7 +233,7 @@ def strain(rest: NDArray[np.float32], now: NDArray[np.float32], faces: NDArray[n
 def _largest_stretch(
     first: NDArray[np.float64], second: NDArray[np.float64], inverse: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(..., faces): |stretch - 1|, the larger of both, of edges (..., faces, 3) now and D^-1 (faces, 2, 2)."""
+    """Return the larger |stretch - 1| (..., faces) from present edges (..., faces, 3) and D^-1 (faces, 2, 2)."""
     u, v = (first * inverse[:, 0, k, None] + second * inverse[:, 1, k, None] for k in (0, 1))
     uu, vv, uv = (u * u).sum(axis=-1), (v * v).sum(axis=-1), (u * v).sum(axis=-1)
     mean, apart = 0.5 * (uu + vv), np.sqrt(0.25 * (uu - vv) ** 2 + uv**2)
@@ -193,7 +242,15 @@ def _largest_stretch(
 
 
 def scale_colours(values: NDArray[np.float64], most: float) -> NDArray[np.uint8]:
-    """(vertices, 3) bytes: dark for 0, yellow for ``most`` and above, grey where there is no value."""
+    """Return colours of values: dark for 0, yellow for ``most`` and above, grey where there is no value.
+
+    Args:
+        values: (vertices,), NaN for none.
+        most: Value at the upper end of the scale.
+
+    Returns:
+        (vertices, 3) bytes.
+    """
     known = np.isfinite(values)
     part = np.clip(np.where(known, values, 0.0) / max(most, 1e-12), 0.0, 1.0) * (len(MAP) - 1)
     low = np.minimum(part.astype(int), len(MAP) - 2)
@@ -202,13 +259,19 @@ def scale_colours(values: NDArray[np.float64], most: float) -> NDArray[np.uint8]
 
 
 FIELDS = ("strain", "stress")
-PEAKS = 0.005  # the share of values that may lie above a scale
+PEAKS = 0.005  # share of values that may lie above a scale
 STIFF = 1e-3  # strain below which a body counts as rigid: small triangles far from the origin are rounded by 1e-5
 
 
 @dataclass(frozen=True)
 class ShadedField:
-    """values: (frames, vertices), NaN where a vertex has none. unit: "" for a fraction."""
+    """Values of a field on a surface over time.
+
+    Args:
+        name: "strain" or "stress".
+        unit: Unit of the values; "" for a fraction.
+        values: (frames, vertices), NaN where a vertex has none.
+    """
 
     name: str
     unit: str
@@ -216,19 +279,35 @@ class ShadedField:
 
     @property
     def most(self) -> float:
-        """What all but one value in two hundred stay below: a single peak does not darken the rest. 0 where there is
-        none."""
+        """Value that all but one in two hundred stay below, so that a single peak does not darken the rest; 0 without
+        values.
+        """
         known = self.values[np.isfinite(self.values)]
         return float(np.quantile(known, 1.0 - PEAKS)) if known.size else 0.0
 
 
 def compute_strain_field(body: PlaybackBody) -> ShadedField:
-    """The strain of a surface since the first of its times."""
-    return ShadedField("strain", "", strain(body.vertices[0], body.vertices, body.faces))
+    """Return the strain of a surface since the first of its times.
+
+    Args:
+        body: Motion of the surface.
+
+    Returns:
+        The strain, a fraction.
+    """
+    return ShadedField("strain", "", compute_strain(body.vertices[0], body.vertices, body.faces))
 
 
 def compute_stress_field(scene: Scene, body: PlaybackBody) -> ShadedField | None:
-    """The stress that the scene's model tells; None where it has none."""
+    """Return the stress of a body by its model.
+
+    Args:
+        scene: Scene of the body.
+        body: Motion of the body.
+
+    Returns:
+        The stress; None where the model gives none.
+    """
     with torch.no_grad():
         found = scene.model.stress(body.trajectory, body.params, body.control)
     if found is None:
@@ -237,19 +316,44 @@ def compute_stress_field(scene: Scene, body: PlaybackBody) -> ShadedField | None
 
 
 def compute_field(name: str, scene: Scene, body: PlaybackBody) -> ShadedField | None:
-    """The field called "strain" or "stress"; None where the body has none."""
+    """Return a field of a body by its name.
+
+    Args:
+        name: "strain" or "stress".
+        scene: Scene of the body.
+        body: Motion of the body.
+
+    Returns:
+        The field; None where the body has none.
+    """
     return compute_strain_field(body) if name == "strain" else compute_stress_field(scene, body)
 
 
 def find_common_scale(fields: Mapping[str, ShadedField]) -> float:
-    """The value at the upper end of one scale for all bodies, by name, so that their colours can be compared: that of
-    the fit where it has one, which a wild first guess does not darken."""
+    """Return the upper end of one scale for all bodies, so that their colours can be compared.
+
+    It is that of the fit where there is one, because a wild first guess would darken the rest.
+
+    Args:
+        fields: Fields by the body's name.
+
+    Returns:
+        Value at the upper end.
+    """
     known = {name: field.most for name, field in fields.items()}
     return known.get("fit", 0.0) or max(known.values(), default=0.0)
 
 
 def format_scale(most: float, unit: str) -> str:
-    """What the colours mean, such as "from 0 to 3.2 kPa and above"."""
+    """Return the meaning of colours as text, such as "from 0 to 3.2 kPa and above".
+
+    Args:
+        most: Value at the upper end of the scale.
+        unit: Unit of the values; "" for a fraction.
+
+    Returns:
+        The text.
+    """
     if unit == "":
         return f"from 0 to {100.0 * most:.2g} % and above"
     for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
@@ -258,31 +362,59 @@ def format_scale(most: float, unit: str) -> str:
     return f"from 0 to {most:.3g} {unit} and above"
 
 
-FRAMES = 61  # that are played unless told otherwise
+FRAMES = 61  # default number of frames
 
 
 @dataclass(frozen=True)
 class Playback:
-    """An experiment with the values that are known of its unknowns, by name: "start", "fit", "truth"."""
+    """Experiment with the known values of its unknowns.
+
+    Args:
+        experiment: The experiment.
+        values: Values by name: "start", "fit", "truth".
+        result: Result of the fit, if there is one.
+    """
 
     experiment: Experiment
     values: Mapping[str, Mapping[str, Tensor]]
     result: Result | None = None
 
     def times(self, frames: int = FRAMES) -> Tensor:
-        """(frames,) [s]: evenly over the simulation."""
+        """Return times that lie evenly over the simulation.
+
+        Args:
+            frames: Number of times.
+
+        Returns:
+            (frames,) [s].
+        """
         scene = self.experiment.scene
         return torch.linspace(0.0, scene.steps * scene.dt, frames, dtype=torch.float64)
 
     def body(self, name: str, times: Tensor | None = None) -> PlaybackBody:
-        """What moved under the values called ``name``."""
+        """Simulate with one set of values.
+
+        Args:
+            name: Name of the values.
+            times: (frames,) [s]; default those of ``times()``.
+
+        Returns:
+            The motion.
+        """
         if name not in self.values:
-            raise InputError(f"playback: there is no {name!r}; there are: {', '.join(self.values)}")
+            raise InputError(f"playback: got the body {name!r}; expected one of {', '.join(self.values)}")
         return play(name, self.experiment.scene, self.values[name], self.times() if times is None else times)
 
 
 def load_playback(place: str | Path) -> Playback:
-    """Of a run folder, or of an experiment file, which has no fit yet."""
+    """Load the playback of a run folder, or of an experiment file, which has no fit yet.
+
+    Args:
+        place: Run folder or experiment file.
+
+    Returns:
+        The playback.
+    """
     path = Path(place)
     if path.is_dir():
         experiment = build_experiment(RunFolder(path).config())
@@ -293,12 +425,20 @@ def load_playback(place: str | Path) -> Playback:
 
 
 def make_playback(experiment: Experiment, z: Tensor | None = None) -> Playback:
-    """Return the playback of an experiment in memory; z: the vector found."""
+    """Return the playback of an experiment in memory.
+
+    Args:
+        experiment: The experiment.
+        z: Vector that a fit found; None for none.
+
+    Returns:
+        The playback.
+    """
     return Playback(experiment, _values(experiment, z))
 
 
 def read_true_values(experiment: Experiment) -> dict[str, Tensor] | None:
-    """The unknowns' true values, or None unless all of them are known."""
+    """Return the unknowns' true values, or None unless all of them are known."""
     layout, truth = experiment.layout, experiment.target.truth
     if not all(slot.name in truth and slot.only is None for slot in layout.slots):
         return None
@@ -307,6 +447,7 @@ def read_true_values(experiment: Experiment) -> dict[str, Tensor] | None:
 
 
 def _values(experiment: Experiment, z: Tensor | None) -> dict[str, Mapping[str, Tensor]]:
+    """Return the known values by name."""
     layout, truth = experiment.layout, read_true_values(experiment)
     with torch.no_grad():
         found: dict[str, Mapping[str, Tensor]] = {"start": layout.decode(experiment.start(0))}

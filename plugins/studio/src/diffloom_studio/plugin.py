@@ -49,6 +49,6 @@ def diffloom_register_displays(register: Register) -> None:
     register("target", "diffloom_studio.notebook:target_html", summary="A target as HTML")
     register(
         "progress",
-        "diffloom_studio.console:watcher",
+        "diffloom_studio.console:make_watcher",
         summary="The progress of a fit, in a terminal or a notebook",
     )

@@ -130,7 +130,7 @@ def parts(subject: ModelSubject) -> tuple[str, ...]:
 
 @check("dot_product", parts)
 def state(subject: ModelSubject, part: str) -> str:
-    """For random a and b, <J a, b> by differences equals <a, J^T b> by the adjoint, with J by the initial state."""
+    """<J a, b> by differences equals <a, J^T b> by the adjoint, for random a, b and the Jacobian J by the start."""
     params, steps = subject.params(), 1 if part == PARTS[0] else subject.steps
     begin = subject.model.initial_state(params)
 

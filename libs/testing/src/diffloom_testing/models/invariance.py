@@ -88,7 +88,7 @@ REST_TOLERANCE = 1e-9
 
 @check("rest")
 def stays(subject: ModelSubject) -> str:
-    """Nothing moves over the steps of the example with the values of ``example_settings.rest``."""
+    """The state does not move over the steps of the example with the values of ``example_settings.rest``."""
     params = subject.params(**subject.values("rest"))
     path = subject.roll(params, gradient=NoGradient(), save=(0, subject.steps // 2, subject.steps))
     require(

@@ -1,4 +1,4 @@
-"""`diffloom schema`, `diffloom new` and `diffloom warm`: experiment files before they are run."""
+"""Commands `diffloom schema`, `diffloom new` and `diffloom warm`: experiment files before they are run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from diffloom_studio.dispatch import find_action
 
 
 @click.command()
-@click.option("--kind", metavar="NAME", help="Of this kind of file alone, such as video or motion.")
+@click.option("--kind", metavar="NAME", help="Print the schema of this kind alone, such as video or motion.")
 def schema(kind: str | None) -> None:
     """Print the JSON schema of experiment files of all kinds (editors use it to complete and check them)."""
     import json
@@ -31,12 +31,12 @@ def schema(kind: str | None) -> None:
 @click.command()
 @click.argument("clip", type=click.Path())
 @click.option("--out", type=click.Path(), help="The experiment file (default: the clip's name with .toml).")
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
-@click.option("--kind", metavar="KIND", help="What it shows: pendulum, throw, bounces or slide (default: look).")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@click.option("--kind", metavar="KIND", help="Motion: pendulum, throw, bounces or slide (default: recognise it).")
 @click.option(
     "--size",
     metavar="METRES",
-    help="A ball's diameter, or a box's width, height and depth, the ruler: 0.067 or '0.1 0.05 0.08'.",
+    help="A ball's diameter, or a box's width, height and depth, for the scale: 0.067 or '0.1 0.05 0.08'.",
 )
 @click.option(
     "--fov", type=float, metavar="DEGREES", help="The camera's vertical field of view (default: 40, roughly)."
@@ -44,11 +44,11 @@ def schema(kind: str | None) -> None:
 def new(
     clip: str, out: str | None, overwrite: bool, kind: str | None, size: str | None, fov: float | None
 ) -> None:  # fmt: skip
-    """Look at the video CLIP, say what it shows, and write an experiment for it with a contact sheet.
+    """Look at the video CLIP, describe it, and write an experiment for it with a contact sheet.
 
-    It proposes a background, masks, a scale and a model; the file is commented, runs unchanged, and is meant to be
+    It proposes a background, masks, a scale and a model. The file has comments, runs unchanged, and is meant to be
     edited. A pendulum or a throw is recognised; --kind names bounces and slides. --size makes the object's size the
-    ruler.
+    scale.
     """
     from diffloom_video.new_clip import Known, inspect_clip, write_contact_sheet, write_experiment
 
@@ -56,7 +56,7 @@ def new(
     sheet = place.with_name(f"{place.stem}-contact-sheet.png")
     for there in (place, sheet):
         if there.exists() and not overwrite:
-            raise click.UsageError(f"{there} is there already; give --out another.toml, or --overwrite")
+            raise click.UsageError(f"{there} exists already; give --out another.toml, or --overwrite")
     try:
         lengths = tuple(float(each) for each in (size or "").replace(",", " ").split())
     except ValueError:
@@ -73,12 +73,12 @@ def new(
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path())
-@click.option("--renderer", "renderers", metavar="NAME", multiple=True, help="With this renderer; may be repeated.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once (default: one for each processor).")
+@click.option("--renderer", "renderers", metavar="NAME", multiple=True, help="Compile for this renderer.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Number of processes at once (default: one per processor).")
 def warm(files: tuple[str, ...], renderers: tuple[str, ...], jobs: int | None) -> None:
-    """Compile what the experiment FILES need, so that running them starts at once.
+    """Compile the programs that the experiment FILES need, so that running them starts at once.
 
-    Without FILES: what `diffloom demo` needs with each of its renderers, and every file of ./experiments if there is
+    Without FILES: those of `diffloom demo` with each of its renderers, and of every file in ./experiments if there is
     such a folder.
     """
     import time
@@ -102,7 +102,7 @@ def warm(files: tuple[str, ...], renderers: tuple[str, ...], jobs: int | None) -
             there = [file for file in sorted(Path("experiments").glob("*.toml")) if _is_warmed(file)]
             cases += [(file, renderer) for file in there for renderer in chosen]
         for file, _ in cases:
-            load_file(file)  # a bad file is told before anything runs
+            load_file(file)  # report a bad file before anything runs
         troubles = _carry_out(cases, jobs or _processors())
     made = _programs(cache_folder()) - before
     click.echo(f"compiled {made} programs in {time.perf_counter() - began:.0f} s; kept in {cache_folder()}")
@@ -113,7 +113,7 @@ def warm(files: tuple[str, ...], renderers: tuple[str, ...], jobs: int | None) -
 
 
 def _carry_out(cases: list[tuple[Path, str | None]], processes: int) -> list[str]:
-    """Run all jobs behind a bar; what went wrong, a line each."""
+    """Run all jobs behind a bar; return a line for each failure."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -133,7 +133,7 @@ def _carry_out(cases: list[tuple[Path, str | None]], processes: int) -> list[str
 
 
 def _is_warmed(file: Path) -> bool:
-    """Return whether a file is of a kind that can be compiled beforehand."""
+    """Return True if a file is of a kind that can be compiled beforehand."""
     from diffloom.errors import InputError
     from diffloom_experiments.kinds import recognise_place
 
@@ -146,7 +146,7 @@ def _is_warmed(file: Path) -> bool:
 
 
 def _programs(folder: Path) -> int:
-    """How many compiled programs a folder holds."""
+    """Return the number of compiled programs in a folder."""
     return sum(1 for _ in folder.rglob("*.code"))
 
 

@@ -1,4 +1,4 @@
-"""`diffloom simulate`, `diffloom render` and `diffloom export`: forward only."""
+"""Commands `diffloom simulate`, `diffloom render` and `diffloom export`: forward only."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from diffloom_studio.dispatch import ExperimentOptions, add_experiment_options, 
 @click.argument("file", type=click.Path())
 @add_experiment_options
 @click.option("--out", type=click.Path(), help="Folder for video and states (default: simulated/<file's name>).")
-@click.option("--rate", type=float, default=30.0, show_default=True, help="Frames a second.")
+@click.option("--rate", type=float, default=30.0, show_default=True, help="Frames per second.")
 @click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
-@click.option("--video/--no-video", default=True, help="Whether to draw, or to write states only.")
+@click.option("--video/--no-video", default=True, help="Draw a video, or write states only.")
 def simulate(
     file: str, options: ExperimentOptions, out: str | None, rate: float, truth: bool, video: bool,
 ) -> None:  # fmt: skip
@@ -69,10 +69,10 @@ def simulate(
 @dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
 @add_experiment_options
-@click.option("--time", "moment", type=float, default=0.0, show_default=True, help="When [s].")
+@click.option("--time", "moment", type=float, default=0.0, show_default=True, help="Time of the image [s].")
 @click.option("--out", type=click.Path(), default="image.png", show_default=True, help="The image (png).")
 @click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
-@click.option("--view", "label", help="The label of the view, where there are several (default: the first).")
+@click.option("--view", "label", help="Label of the view, if there are several (default: the first).")
 @click.option("--output", type=click.Choice(["rgba", "silhouette", "depth"]), default="rgba", show_default=True)
 def render(
     file: str, options: ExperimentOptions, moment: float, out: str, truth: bool, label: str | None, output: str,
@@ -88,13 +88,13 @@ def render(
 
     real("render: --time [s]", moment, least=0.0)
     if Path(out).suffix.lower() != ".png":
-        raise InputError(f"render: --out: got {out!r}; images are written as png: end the name so")
+        raise InputError(f"render: --out: got {out!r}; images are written as png: give a name that ends in .png")
     loaded = options.load(file)
     scene = build_scene(loaded)
     scene = scene if label is None else scene.seen_from(label)
     values = build_truth(loaded, scene) if truth else {}
     with torch.no_grad():
-        # The start is always among the times: a rollout of no steps is no rollout.
+        # The start is always among the times, because a rollout needs at least one step.
         times = torch.tensor([0.0, moment] if moment > 0.0 else [0.0, scene.dt], dtype=torch.float64)
         image = scene.render(values, times, (output,), NoGradient()).image
     assert image is not None
@@ -122,15 +122,19 @@ def render(
 @click.argument("out", type=click.Path())
 @click.option("--body", default=None, help="start, fit or truth (default: the fit, where there is one).")
 @click.option(
-    "--format", "kind", default=None, metavar="NAME", help="Where OUT does not end so, such as ply for a folder."
+    "--format",
+    "kind",
+    default=None,
+    metavar="NAME",
+    help="Format, if the ending of OUT does not say it.",
 )
-@click.option("--frames", default=61, show_default=True, type=click.IntRange(2), help="How many, evenly over the time.")
+@click.option("--frames", default=61, show_default=True, type=click.IntRange(2), help="Frames, evenly over the time.")
 @click.option("--view", default=None, metavar="LABEL", help="The camera of a video (default: the first).")
 def export(place: str, out: str, body: str | None, kind: str | None, frames: int, view: str | None) -> None:
-    """Write what moved in PLACE, a run folder or an experiment file, to OUT.
+    """Write the motion in PLACE, a run folder or an experiment file, to OUT.
 
-    By its ending: glb, usd, usda, usdc (animated meshes), ply, obj (a folder of frames), csv, parquet (trajectories),
-    mp4, gif (what a camera sees).
+    The ending selects the format: glb, usd, usda, usdc (animated meshes), ply, obj (a folder of frames), csv, parquet
+    (trajectories), mp4, gif (the view of a camera).
     """
     from diffloom_studio.exports import export as write
     from diffloom_studio.playback import load_playback

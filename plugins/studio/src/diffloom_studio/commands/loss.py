@@ -1,4 +1,4 @@
-"""`diffloom check-gradient` and `diffloom landscape`: the loss of an experiment and its gradient."""
+"""Commands `diffloom check-gradient` and `diffloom landscape`: the loss of an experiment and its gradient."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from diffloom_studio.dispatch import (
 @dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
 @add_experiment_options
-@click.option("--step", type=float, help="Step of the differences, in the searched space.")
+@click.option("--step", type=float, help="Step of the differences, in the space of the search.")
 @click.option("--tolerance", type=float, help="Largest relative error that passes.")
-@click.option("--entries", type=int, default=12, show_default=True, help="Unknowns or directions to check.")
+@click.option("--entries", type=int, default=12, show_default=True, help="Number of unknowns or directions to check.")
 @click.option(
     "--wide", type=float, metavar="WIDTH",
-    help="Compare with differences over +-WIDTH of every value instead, such as 0.02: is the gradient of use?",
+    help="Compare with differences over +-WIDTH of every value, such as 0.02: is the gradient useful?",
 )  # fmt: skip
 def check_gradient(
     file: str, options: ExperimentOptions, step: float | None, tolerance: float | None, entries: int,
@@ -33,7 +33,9 @@ def check_gradient(
     """Compare the gradient of FILE's loss at its start with finite differences; exit code 1 when they disagree."""
     if wide is not None:
         if not 0.0 < wide < 1.0:
-            raise click.BadParameter(f"got {wide:g}; expected a part of each value, such as 0.02", param_hint="--wide")
+            raise click.BadParameter(
+                f"got {wide:g}; expected a part of each value between 0 and 1, such as 0.02", param_hint="--wide"
+            )
         _check_wide(file, options, wide, entries)
         return
     from rich.console import Console
@@ -55,7 +57,7 @@ def check_gradient(
         table.add_row(row.label, *numbers)
     console = Console()
     console.print(table)
-    console.print("error: |adjoint - differences| / |gradient|; roughness: how far two step sizes are apart")
+    console.print("error: |adjoint - differences| / |gradient|; roughness: difference between two step sizes")
     console.print(
         f"{'passed' if found.passed else 'FAILED'}: worst error {found.worst:.1e}, allowed {found.tolerance:.0e}"
     )
@@ -64,6 +66,7 @@ def check_gradient(
 
 
 def _check_wide(file: str, options: ExperimentOptions, width: float, entries: int) -> None:
+    """Compare the gradient with differences over wide steps, and print a table."""
     from rich.console import Console
     from rich.table import Table
 
@@ -100,10 +103,10 @@ def _check_wide(file: str, options: ExperimentOptions, width: float, entries: in
     required=True,
     multiple=True,
     metavar="NAME=LOW:HIGH:COUNT",
-    help="An unknown and its grid; once or twice.",
+    help="Unknown and its grid; once or twice.",
 )
 @click.option("--log", "spaced", is_flag=True, help="Space the grid by equal factors.")
-@click.option("--profile", "profiled", is_flag=True, help="Fit FILE, then the other unknowns anew at each point.")
+@click.option("--profile", "profiled", is_flag=True, help="Fit FILE, then the other unknowns again at each point.")
 @click.option("--out", type=click.Path(), help="Folder (default: landscapes/<file's name>).")
 @add_engine_options
 def landscape(
@@ -112,7 +115,7 @@ def landscape(
 ) -> None:  # fmt: skip
     """Evaluate the loss of FILE on a grid, the other unknowns at their true values (or starts), and plot it.
 
-    With --profile the other unknowns are fitted anew at each point: the profile likelihood, with its 95 % region.
+    With --profile the other unknowns are fitted again at each point: the profile likelihood, with its 95 % region.
     """
     from rich.progress import track
 

@@ -1,4 +1,4 @@
-"""`diffloom sweep` and `diffloom dataset`: many runs of one experiment."""
+"""Commands `diffloom sweep` and `diffloom dataset`: many runs of one experiment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diffloom_studio.dispatch import EngineOptions, add_engine_options, dispatch
 
 @dataclass(frozen=True)
 class SweepSection:
-    """One part of the table: a heading, the folder of its finished runs, and what it changes."""
+    """Section of the sweep's table: a heading, the folder of its finished runs, and its changes."""
 
     label: str
     folder: str
@@ -29,27 +29,27 @@ class SweepSection:
 @click.command()
 @dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
-@click.option("--seeds", default="0:10", show_default=True, metavar="FIRST:END", help="Seeds, the end left out.")
+@click.option("--seeds", default="0:10", show_default=True, metavar="FIRST:END", help="Range of seeds, without END.")
 @click.option(
     "--pair", "pairs", multiple=True, metavar="FIT[:TARGET]",
-    help="A renderer, and the one that draws the target; several make several sections.",
+    help="Renderer of the fit and renderer of the target; each pair makes a section.",
 )  # fmt: skip
 @click.option(
     "--also", "others", multiple=True, metavar="LABEL:KEY=VALUE",
-    help="One more section with a value changed, such as '3D states:loss=state'; the same LABEL joins several.",
+    help="Add a section with a value changed, such as '3D states:loss=state'; changes with one LABEL are combined.",
 )  # fmt: skip
 @click.option(
     "--baseline", "baselines", multiple=True, metavar="NAME[:FIRST:END]",
-    help="One more section to compare with, for these seeds: state (true states instead of images), cma (a search "
-    "without gradients, as many simulations as ours) or differences (instead of the adjoint).",
+    help="Add a section to compare with, for these seeds: state (true states instead of images), cma (a search "
+    "without gradients, with as many simulations) or differences (instead of the adjoint).",
 )  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
-@click.option("--quick", is_flag=True, help="The file's own reduced version.")
-@click.option("--finished", is_flag=True, help="Fit nothing: write the table of the fits that are finished.")
+@click.option("--quick", is_flag=True, help="Use the file's reduced version.")
+@click.option("--finished", is_flag=True, help="Run no fit; write the table of the finished ones.")
 @add_engine_options
-@click.option("--note", default="", help="A sentence for the table.")
+@click.option("--note", default="", help="Sentence to add to the table.")
 @click.option("--work", type=click.Path(), help="Folder of finished runs (default: runs/sweeps/<file's name>).")
-@click.option("--out", type=click.Path(), help="The table (default: results/<file's name>.md beside FILE).")
+@click.option("--out", type=click.Path(), help="Path of the table (default: results/<file's name>.md beside FILE).")
 def sweep(
     file: str, seeds: str, pairs: tuple[str, ...], others: tuple[str, ...], baselines: tuple[str, ...],
     settings: tuple[str, ...], quick: bool, finished: bool, workers: EngineOptions, note: str, work: str | None,
@@ -57,7 +57,7 @@ def sweep(
 ) -> None:  # fmt: skip
     """Fit FILE with many seeds, and write a table of errors, times and memory, with the figures beside it as JSON.
 
-    Finished runs are kept, so that a sweep that was stopped goes on where it was.
+    Finished runs are kept, so that an interrupted sweep continues.
     """
     from diffloom_fitting.files import explained, write_text
     from diffloom_scale.sweeps import Case, collect_outcomes, format_sweep_table, locate_case, make_sweep_data
@@ -82,10 +82,10 @@ def sweep(
         outcomes = [found[number] for number in sorted(found)]
         if outcomes:
             sections.append((s.label, outcomes))
-        # A search without gradients may simulate as often as the first section's fits did.
+        # A search without gradients gets as many simulations as the fits of the first section.
         spent = spent or {o["seed"]: o["evaluations"] for o in outcomes}
     if not sections:
-        raise click.ClickException(f"no fit is finished in {store}; leave out --finished to make some")
+        raise click.ClickException(f"no fit is finished in {store}; leave out --finished to run them")
     with explained(table):
         table.parent.mkdir(parents=True, exist_ok=True)
     write_text(table, format_sweep_table(sections[0][1][0]["title"], sections, note))
@@ -97,6 +97,7 @@ def sweep(
 def _sections(
     seeds: range, pairs: Sequence[str], others: Sequence[str], baselines: Sequence[str]
 ) -> list[SweepSection]:
+    """Return the sections of the table that the options ask for."""
     from diffloom_scale.sweeps import BASELINES
 
     found: list[SweepSection] = []
@@ -121,17 +122,19 @@ def _sections(
 
 
 def _seeds(text: str) -> range:
+    """Return the seeds of FIRST:END."""
     first, _, end = text.partition(":")
     try:
         found = range(int(first), int(end))
     except ValueError:
         raise click.BadParameter(f"got {text!r}; expected FIRST:END, such as 0:10") from None
     if not found:
-        raise click.BadParameter(f"got {text!r}, which holds no seed")
+        raise click.BadParameter(f"got {text!r}, which holds no seed; expected END above FIRST, such as 0:10")
     return found
 
 
 def _line(label: str, outcome: dict[str, Any], done: int, count: int) -> str:
+    """Return one finished run as a line."""
     errors = ", ".join(f"{e['name']} {e['error']:.1e}" for e in outcome["estimates"])
     return f"{label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s; {done} of {count})"
 
@@ -139,22 +142,22 @@ def _line(label: str, outcome: dict[str, Any], done: int, count: int) -> str:
 @click.command()
 @dispatch_by_kind("file")
 @click.argument("file", type=click.Path())
-@click.option("--count", type=int, required=True, help="How many videos.")
-@click.option("--out", type=click.Path(), required=True, help="The folder of the dataset.")
-@click.option("--seed", default=0, show_default=True, help="The first video's seed; each has the next.")
-@click.option("--shard", default=100, show_default=True, help="Videos in a tar file.")
-@click.option("--format", "kind", default="mp4", show_default=True, help="mp4, or npz, which loses nothing.")
+@click.option("--count", type=int, required=True, help="Number of videos.")
+@click.option("--out", type=click.Path(), required=True, help="Folder of the dataset.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the first video; each video has the next.")
+@click.option("--shard", default=100, show_default=True, help="Number of videos in a tar file.")
+@click.option("--format", "kind", default="mp4", show_default=True, help="Format of videos: mp4, or npz (lossless).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a value of the file.")
-@click.option("--quick", is_flag=True, help="The file's own reduced version.")
+@click.option("--quick", is_flag=True, help="Use the file's reduced version.")
 @add_engine_options
 def dataset(
     file: str, count: int, out: str, seed: int, shard: int, kind: str, settings: tuple[str, ...], quick: bool,
     workers: EngineOptions,
 ) -> None:  # fmt: skip
-    """Draw the values of FILE's [truth] anew COUNT times, simulate, render, and write videos and values in shards.
+    """Draw the values of FILE's [truth] at random COUNT times, simulate, render, and write videos and values in shards.
 
-    What was made is kept, so that a dataset that was stopped goes on where it was. Video k depends on the file and on
-    seed + k alone.
+    Finished shards are kept, so that an interrupted dataset continues. Video k depends on the file and on seed + k
+    alone.
     """
     import time
 
@@ -171,7 +174,7 @@ def dataset(
             rate = made / (time.perf_counter() - began)
             click.echo(f"{there} of {count} videos, {rate:.1f} videos/s, {(count - there) / rate:.0f} s left")
         elif there:
-            click.echo(f"{there} of {count} videos are there already")
+            click.echo(f"{there} of {count} videos exist already")
 
     about = make_dataset(recipe, Path(out), workers.start(), watch)
     seconds = time.perf_counter() - began

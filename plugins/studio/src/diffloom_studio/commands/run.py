@@ -1,4 +1,4 @@
-"""`diffloom run` and `diffloom demo`: fit, show, keep, report."""
+"""Commands `diffloom run` and `diffloom demo`: fit, show, keep, report."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ COLOURS = {"green": "green", "amber": "yellow", "red": "red"}
 @click.argument("file", required=False, type=click.Path())
 @add_experiment_options
 @click.option("--out", type=click.Path(), help="Folder for the run (default: runs/<file's name>).")
-@click.option("--resume", type=click.Path(), metavar="FOLDER", help="Go on with an interrupted run.")
-@click.option("--overwrite", is_flag=True, help="Start anew in a folder that holds a run.")
+@click.option("--resume", type=click.Path(), metavar="FOLDER", help="Continue an interrupted run.")
+@click.option("--overwrite", is_flag=True, help="Replace the run that the folder holds.")
 @click.option("--check/--no-check", default=True, help="Check the gradient against finite differences first.")
 @click.option("--report/--no-report", default=True, help="Write videos, plots and the report.")
 @click.option("--view", is_flag=True, help="Watch the fit in 3D, in a browser (needs diffloom[viewer]).")
-@click.option("--log", "logs", multiple=True, metavar="NAME", help="Also tell a logger: csv, tensorboard or mlflow.")
+@click.option("--log", "logs", multiple=True, metavar="NAME", help="Also log to csv, tensorboard or mlflow.")
 @add_engine_options
 def run(
     file: str | None, options: ExperimentOptions, out: str | None, resume: str | None, overwrite: bool, check: bool,
@@ -43,8 +43,8 @@ def run(
 ) -> None:  # fmt: skip
     """Fit the unknowns of the experiment FILE to its video, or to the motion of its [recording].
 
-    Shows the fit as it goes and writes a folder with the result, videos, plots and a report. Ctrl-C keeps what was
-    found; --resume FOLDER goes on. With --jobs or --engine the starts of an experiment that has several are shared out.
+    Shows the progress and writes a folder with the result, videos, plots and a report. Ctrl-C keeps the best values so
+    far; --resume FOLDER continues. With --jobs or --engine the starts of an experiment with several run in parallel.
     """
     from diffloom.cli import keep_freed_memory, pause_garbage_collection
 
@@ -56,19 +56,19 @@ def run(
         raise click.UsageError("give an experiment FILE, or --resume FOLDER")
     if file is not None and resume is not None:
         raise click.UsageError(
-            f"--resume goes on with the experiment that {resume!r} holds; leave out {file!r}, or start it anew with "
-            f"--out {resume} --overwrite instead of --resume"
+            f"--resume continues the experiment that {resume!r} holds; leave out {file!r}, or start again "
+            f"with --out {resume} --overwrite instead of --resume"
         )
     if resume is not None:
         if not workers.alone:
-            raise click.UsageError("--resume goes on in this process; leave out --engine, --jobs and --address")
+            raise click.UsageError("--resume continues in this process; leave out --engine, --jobs and --address")
         if options != ExperimentOptions() or out or overwrite:
-            raise click.UsageError("--resume goes on with the very same experiment; other options cannot be given")
+            raise click.UsageError("--resume continues an unchanged experiment; leave out other options")
         folder, experiment = RunFolder(Path(resume)), None
     else:
         assert file is not None
         loaded = options.load(file)
-        # Built before a folder is made, so that a bad file leaves nothing behind.
+        # Built before a folder is made, so that a bad file leaves no folder.
         with pause_garbage_collection():
             from diffloom_experiments import MissingDataError
             from diffloom_experiments.kinds import build_any
@@ -91,9 +91,10 @@ def carry_out(
     folder: RunFolder, experiment: AbstractExperiment | None = None, *, resumed: bool = False, check: bool = True,
     report: bool = True, view: bool = False, logs: Sequence[str] = (), engine: Engine | None = None,
 ) -> Result:  # fmt: skip
-    """Fit the experiment of ``folder``, built anew unless given, keep each iteration, and write the report. view: show
-    it meanwhile, and afterwards until Ctrl-C. logs: names of loggers that are told too. engine: where several starts
-    run."""
+    """Fit the experiment of a run folder, keep each iteration, and write the report.
+
+    view: show the fit in 3D, also afterwards until Ctrl-C. logs: names of loggers. engine: runs several starts.
+    """
     from rich.console import Console
 
     from diffloom_experiments.kinds import build_any
@@ -103,7 +104,7 @@ def carry_out(
     from diffloom_fitting.result_tables import result_lines, result_table, verdict_lines
     from diffloom_fitting.results import write_result
     from diffloom_scale.loggers import open_loggers
-    from diffloom_studio.console import watcher
+    from diffloom_studio.console import make_watcher
     from diffloom_studio.report import write_report
 
     loaded = folder.config()
@@ -118,7 +119,10 @@ def carry_out(
     what = f"{count} unknown number{'s' if count > 1 else ''}, {experiment.describe()}"
     console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
     live = _viewer(experiment) if view else None
-    with watcher(experiment, console) as shown, open_loggers(logs, folder.path, experiment.title, loaded.raw) as told:
+    with (
+        make_watcher(experiment, console) as shown,
+        open_loggers(logs, folder.path, experiment.title, loaded.raw) as told,
+    ):
 
         def observe(here: FitState, record: Record) -> None:
             folder.keep(here, record)
@@ -146,25 +150,29 @@ def carry_out(
 
         save_policy(folder.path / "policy.pt", experiment.scene.policy, experiment.layout.decode(result.z))
     if result.interrupted:
-        console.print(f"go on with: diffloom run --resume {folder.path}", highlight=False, soft_wrap=True, markup=False)
+        console.print(
+            f"continue with: diffloom run --resume {folder.path}", highlight=False, soft_wrap=True, markup=False
+        )
     if report:
         page = write_report(folder.path, experiment, result, text=loaded.content.text, config=loaded.raw)
         console.print(f"report: {page.resolve()}", highlight=False, soft_wrap=True, markup=False)
     if live is not None and not result.interrupted:
-        console.print(f"{live.address} shows it until Ctrl-C", highlight=False, soft_wrap=True, markup=False)
+        console.print(
+            f"the viewer stays open at {live.address} until Ctrl-C", highlight=False, soft_wrap=True, markup=False
+        )
         live.wait()
     return result
 
 
 def _viewer(experiment: AbstractExperiment) -> Any:
-    """Open the registered display "live", which diffloom-viewer brings."""
+    """Open the registered display "live" of diffloom-viewer."""
     from diffloom.interfaces import InputError
     from diffloom_fitting import DISPLAYS
 
     if "live" not in DISPLAYS.names():
         raise InputError('run --view: the viewer is not installed; pip install "diffloom[viewer]"')
     live = DISPLAYS.get("live")(experiment)
-    click.echo(f"look at {live.address}")
+    click.echo(f"viewer: {live.address}")
     return live
 
 

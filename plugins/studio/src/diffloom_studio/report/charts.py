@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 
 ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
-MARGIN = 0.05  # of the range, left free on both sides
+MARGIN = 0.05  # free part of the range on both sides
 
 
 @dataclass(frozen=True)
 class ChartAxis:
-    """low, high: its ends, logarithms to base 10 when ``log``. ticks: (value, text)."""
+    """Axis of a chart.
+
+    low, high: its ends, logarithms to base 10 when ``log``. ticks: pairs (value, text).
+    """
 
     low: float
     high: float
@@ -39,12 +42,12 @@ class ChartAxis:
     log: bool = False
 
     def part(self, value: float) -> float:
-        """Where a value lies: 0 at the low end, 1 at the high."""
+        """Return the position of a value: 0 at the low end, 1 at the high."""
         return ((math.log10(value) if self.log else value) - self.low) / (self.high - self.low)
 
 
-def linear_axis(values: Sequence[float], count: int, whole: bool = False) -> ChartAxis:
-    """An axis around the values with about ``count`` ticks; whole: at whole numbers only."""
+def make_linear_axis(values: Sequence[float], count: int, whole: bool = False) -> ChartAxis:
+    """Return an axis around the values with about ``count`` ticks; whole: at whole numbers only."""
     low, high = _ends(values)
     if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
         widened = 0.5 * abs(low) or 0.5
@@ -54,11 +57,11 @@ def linear_axis(values: Sequence[float], count: int, whole: bool = False) -> Cha
         step = max(1.0, float(round(step)))
     low, high = low - MARGIN * (high - low), high + MARGIN * (high - low)
     marks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return ChartAxis(low, high, tuple((mark, _written(mark, step)) for mark in marks))
+    return ChartAxis(low, high, tuple((mark, _format_tick(mark, step)) for mark in marks))
 
 
-def log_axis(values: Sequence[float], count: int) -> ChartAxis:
-    """The same with a logarithmic scale: ticks at powers of ten, and between them where these are few."""
+def make_log_axis(values: Sequence[float], count: int) -> ChartAxis:
+    """Return a logarithmic axis: ticks at powers of ten, and between them where these are few."""
     low, high = (math.log10(end) for end in _ends([v for v in values if v > 0.0]))
     spare = max(MARGIN * (high - low), 0.1)
     low, high = low - spare, high + spare
@@ -77,13 +80,13 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _step(least: float) -> float:
-    """The smallest round number that is not below ``least``."""
+    """Return the smallest round number that is not below ``least``."""
     power = 10.0 ** math.floor(math.log10(least))
     return next((r * power for r in ROUND if r * power >= least * (1.0 - 1e-9)), 10.0 * power)
 
 
-def _written(mark: float, step: float) -> str:
-    """A tick's number with the digits that tell it from its neighbours."""
+def _format_tick(mark: float, step: float) -> str:
+    """Return a tick's number with the digits that distinguish it from its neighbours."""
     if abs(mark) < 0.5 * step:
         return "0"
     digits = math.floor(math.log10(abs(mark) / step) + 1e-9) + 2
@@ -91,20 +94,20 @@ def _written(mark: float, step: float) -> str:
 
 
 def _decimals(step: float) -> int:
-    """Decimal places that write multiples of ``step`` in full."""
+    """Return the decimal places that write multiples of ``step`` in full."""
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     return places if abs(step * 10.0**places - round(step * 10.0**places)) < 1e-6 else places + 1
 
 
 BLUE, ORANGE, GREY = "#1f5fa8", "#d9632b", "#777777"
 HEIGHT, WIDTH = 259, 384  # [px]
-FONT, LETTER = 13, 8.3  # height of the letters, and the width of a digit in a wide typeface [px]
+FONT, LETTER = 13, 8.3  # height of letters, and width of a digit in a wide typeface [px]
 TOP, RIGHT, FOOT = 10.0, 12.0, 46.0
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One line through (x, y). Gaps are left where y is not finite. label: None keeps it out of the legend."""
+    """Line through points (x, y), with gaps where y is not finite. label: None keeps it out of the legend."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -117,8 +120,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over common axes. levels: heights of dashed lines. log: a logarithmic vertical axis, for values > 0.
-    whole: marks at whole numbers across."""
+    """Curves over common axes.
+
+    levels: heights of dashed lines. log: a logarithmic vertical axis, for values > 0. whole: ticks at whole numbers
+    across.
+    """
 
     curves: Sequence[Curve]
     xlabel: str
@@ -129,10 +135,10 @@ class Chart:
     whole: bool = True
 
     def svg(self, at: tuple[float, float] = (0.0, 0.0)) -> str:
-        """An <svg> element, the same bytes for the same chart. at: its corner within another [px]."""
+        """Return an <svg> element, the same bytes for the same chart. at: its corner within another element [px]."""
         heights = [y for curve in self.curves for y in curve.ys] + list(self.levels)
-        across = linear_axis([x for curve in self.curves for x in curve.xs], 6, whole=self.whole)
-        up = (log_axis if self.log else linear_axis)(heights, 5)
+        across = make_linear_axis([x for curve in self.curves for x in curve.xs], 6, whole=self.whole)
+        up = (make_log_axis if self.log else make_linear_axis)(heights, 5)
         frame = _PlotFrame(across, up, self.width)
         parts = [*frame.grid(), *(frame.level(y) for y in self.levels)]
         parts += [part for curve in self.curves for part in frame.curve(curve)]
@@ -140,8 +146,8 @@ class Chart:
         return _element(self.width, HEIGHT, parts, at)
 
 
-def beside(charts: Sequence[Chart], columns: int = 3) -> str:
-    """Charts in rows as one <svg> element."""
+def arrange_charts(charts: Sequence[Chart], columns: int = 3) -> str:
+    """Return charts in rows as one <svg> element."""
     columns = min(columns, len(charts))
     places = [((n % columns) * WIDTH, (n // columns) * HEIGHT) for n in range(len(charts))]
     parts = [chart.svg(place) for chart, place in zip(charts, places, strict=True)]
@@ -157,7 +163,7 @@ def _element(width: float, height: float, parts: Sequence[str], at: tuple[float,
 
 @dataclass(frozen=True)
 class _PlotFrame:
-    """Where values lie on the page."""
+    """Mapping of values to positions on the page."""
 
     across: ChartAxis
     up: ChartAxis
@@ -174,7 +180,7 @@ class _PlotFrame:
         return TOP + (1.0 - self.up.part(value)) * (HEIGHT - FOOT - TOP)
 
     def grid(self) -> list[str]:
-        """Lines at the ticks, their labels, and the two axes."""
+        """Return lines at the ticks, their labels, and the two axes."""
         foot, end = HEIGHT - FOOT, self.width - RIGHT
         parts = []
         for value, text in self.across.ticks:
@@ -205,7 +211,7 @@ class _PlotFrame:
         style = f'stroke="{curve.colour}" stroke-width="{curve.width:g}" stroke-opacity="{curve.opacity:g}"'
         points = [" ".join(f"{x:.2f},{y:.2f}" for x, y in run) for run in runs if run]
         parts = [f'<polyline points="{text}" fill="none" stroke-linejoin="round" {style}/>' for text in points]
-        # A run of one point is no line: it shows as a dot.
+        # A run of one point is shown as a dot.
         dotted = [point for run in runs for point in run if curve.dots or len(run) == 1]
         return parts + [f'<circle cx="{x:.2f}" cy="{y:.2f}" r="2.2" fill="{curve.colour}"/>' for x, y in dotted]
 
@@ -215,7 +221,7 @@ class _PlotFrame:
         return [_text(0.5 * (self.left + self.width - RIGHT), HEIGHT - 8, xlabel), _text(15, middle, ylabel, turned)]
 
     def legend(self, curves: Sequence[Curve]) -> list[str]:
-        """Names of curves in the upper right corner, where a loss that falls leaves room."""
+        """Return the names of curves in the upper right corner, where a falling loss leaves room."""
         if len(curves) < 2:
             return []
         start = self.width - RIGHT - 30 - LETTER * max(len(str(curve.label)) for curve in curves)
@@ -240,8 +246,8 @@ COLOURS = (BLUE, ORANGE, "#2c8a57", "#a23b72", "#8a6d1d", GREY)  # stages, in tu
 MOST = 9  # unknowns that are drawn
 
 
-def loss_plot(result: Result) -> str:
-    """The loss over iterations, stages told apart by colour."""
+def plot_loss(result: Result) -> str:
+    """Return a chart of the loss over iterations, with a colour for each stage."""
     records = [r for r in result.history if math.isfinite(r.loss)]
     # A loss of exactly zero is drawn at the foot of a logarithmic axis.
     floor = 0.1 * min((r.loss for r in records if r.loss > 0.0), default=0.0)
@@ -263,13 +269,13 @@ def loss_plot(result: Result) -> str:
     return Chart(curves, "iteration", "loss, log scale" if log else "loss", log=log).svg()
 
 
-def parameter_plot(result: Result) -> str:
-    """Each unknown over the iterations, with the truth where it is known, in one drawing."""
-    return beside(_charts(result))
+def plot_parameters(result: Result) -> str:
+    """Return charts of the unknowns over the iterations, with the truth where it is known, as one drawing."""
+    return arrange_charts(_charts(result))
 
 
-def parameter_plots(result: Result) -> list[str]:
-    """The same, a drawing each, so that a page can lay them out for any width."""
+def plot_each_parameter(result: Result) -> list[str]:
+    """Return a chart of each unknown, so that a page can lay them out for any width."""
     return [chart.svg() for chart in _charts(result)]
 
 
@@ -290,7 +296,7 @@ def _one_parameter(estimate: Estimate, history: Sequence[Record]) -> Chart:
 
 
 def _curves(values: Sequence[Any]) -> list[list[float]]:
-    """One list per number; mean, low and high where there were many."""
+    """Return one list per number; mean, low and high where there were many."""
     if not values:
         return []
     if isinstance(values[0], dict):
@@ -309,8 +315,8 @@ STYLE = {
 }  # fmt: skip
 
 
-def landscape_plot(grid: LossGrid, truth: Mapping[str, float], level: float | None = None) -> str:
-    """SVG of the grid; the truth is marked where it is known, and so is a ``level`` of the loss."""
+def plot_landscape(grid: LossGrid, truth: Mapping[str, float], level: float | None = None) -> str:
+    """Return an SVG of the grid, with marks at the truth where it is known and at a ``level`` of the loss."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -343,7 +349,7 @@ def landscape_plot(grid: LossGrid, truth: Mapping[str, float], level: float | No
 
 
 def _svg(figure: Figure) -> str:
-    """The figure as an <svg> element, the same bytes for the same figure."""
+    """Return the figure as an <svg> element, the same bytes for the same figure."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), count=1, flags=re.DOTALL)
@@ -361,5 +367,5 @@ def write_landscape(
         table.writerow([*place, repr(float(grid.losses[index]))])
     write_text(folder / "landscape.csv", text.getvalue())
     truth = {name: float(value.flatten()[0]) for name, value in experiment.truth.items()}
-    write_text(folder / "landscape.svg", landscape_plot(grid, truth, level))
+    write_text(folder / "landscape.svg", plot_landscape(grid, truth, level))
     return folder / "landscape.svg", folder / "landscape.csv"

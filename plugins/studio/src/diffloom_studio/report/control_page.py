@@ -1,8 +1,7 @@
-"""What the report of a control run shows besides: the whole motion, the controls, and the way the body took."""
+"""Parts of the report that only control runs have: the whole motion, the controls, and the path of the body."""
 
 from __future__ import annotations
 
-import base64
 import io
 from pathlib import Path
 from typing import Any
@@ -17,23 +16,24 @@ from diffloom_fitting import Experiment, Result
 from diffloom_fitting.files import write_bytes
 from diffloom_fitting.scene import View
 from diffloom_studio.report.charts import BLUE, GREY, ORANGE, Chart, Curve
-from diffloom_studio.report.media import Frames, write_video
-from diffloom_studio.report.panels import enlarged, labelled
+from diffloom_studio.report.media import Frames, to_bytes, write_video
+from diffloom_studio.report.page_data import embed
+from diffloom_studio.report.panels import enlarge, label_frames
 
-RATE, MOST = 30.0, 240  # frames a second of the motion, and how many at most
-FEW = 6  # channels that are drawn as lines; more make a heat map
+RATE, MOST = 30.0, 240  # frames per second of the motion, and their largest number
+FEW = 6  # largest number of channels drawn as lines; more make a heat map
 WIDE, HIGH = 720, 240  # largest heat map [px]
 COLOURS = (BLUE, ORANGE, "#2c8a57", "#a23b72", "#8a6d1d", GREY)
 
 
 def is_controlled(experiment: Experiment) -> bool:
-    """Whether a run seeks a control, or a goal."""
+    """Return True if a run seeks a control, or a goal."""
     sought = any(slot.name.startswith(("control.", "policy.")) for slot in experiment.layout.slots)
     return sought or experiment.target.goal
 
 
 def control_page(folder: Path, experiment: Experiment, result: Result) -> dict[str, Any] | None:
-    """Write motion.mp4 and the controls' charts into ``folder``; returns what the page says, None for other runs."""
+    """Write motion.mp4 and the controls' charts into ``folder``; return the page's values, None for other runs."""
     if not is_controlled(experiment):
         return None
     label, target = next(iter(experiment.target.by_view().items()))
@@ -48,7 +48,7 @@ def control_page(folder: Path, experiment: Experiment, result: Result) -> dict[s
     write_video(motion, _motion(view, target.frames, target.masks, target.times + offset), (count - 1) / span)
     charts = [_control(folder, name, rows, scene.dt) for name, rows in view.control.items()]
     return {
-        "motion": f"data:video/mp4;base64,{base64.b64encode(motion.read_bytes()).decode('ascii')}",
+        "motion": embed(motion.read_bytes(), "video/mp4"),
         "controls": charts,
         "path": _path(view, experiment).svg(),
         "effort": result.goal.effort if result.goal is not None else None,
@@ -56,20 +56,18 @@ def control_page(folder: Path, experiment: Experiment, result: Result) -> dict[s
 
 
 def _motion(view: View, frames: Tensor | None, masks: Tensor | None, at: Tensor) -> Frames:
-    """The motion beside the goal that comes next."""
+    """Return the motion beside the goal that comes next."""
     assert view.image is not None
-    moving = labelled("motion", enlarged(view.image.bytes()[..., :3].numpy()))
+    moving = label_frames("motion", enlarge(view.image.bytes()[..., :3].numpy()))
     wanted = frames if frames is not None else masks
     if wanted is None:
         return moving
-    shown = wanted[..., :3] if wanted.dim() == 4 else wanted[..., None].expand(*wanted.shape, 3)
-    stills = (shown.clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
     following = torch.searchsorted(at, view.times - 1e-9).clamp(max=len(at) - 1).numpy()
-    return np.concatenate([moving, labelled("goal", enlarged(stills))[following]], axis=2)
+    return np.concatenate([moving, label_frames("goal", enlarge(to_bytes(wanted)))[following]], axis=2)
 
 
 def _control(folder: Path, name: str, rows: Tensor, dt: float) -> dict[str, str]:
-    """One control over time: lines of a few channels, a heat map of many."""
+    """Return one control over time: lines of a few channels, a heat map of many."""
     channels = rows.reshape(len(rows), -1).detach()
     most = float(channels.abs().max())
     told = {"name": name, "most": f"{most:.3g}", "channels": str(channels.shape[1]), "svg": "", "png": ""}
@@ -82,13 +80,13 @@ def _control(folder: Path, name: str, rows: Tensor, dt: float) -> dict[str, str]
         ]
         return told | {"svg": Chart(curves, "time [s]", name, whole=False).svg()}
     drawn = io.BytesIO()
-    Image.fromarray(heat_map(channels.T, most)).save(drawn, format="PNG")
+    Image.fromarray(draw_heat_map(channels.T, most)).save(drawn, format="PNG")
     write_bytes(folder / f"control-{name}.png", drawn.getvalue())
-    return told | {"png": f"data:image/png;base64,{base64.b64encode(drawn.getvalue()).decode('ascii')}"}
+    return told | {"png": embed(drawn.getvalue(), "image/png")}
 
 
-def heat_map(values: Tensor, most: float) -> Frames:
-    """(height, width, 3): values (channels, steps) from -most (blue) over 0 (white) to most (orange)."""
+def draw_heat_map(values: Tensor, most: float) -> Frames:
+    """Return (height, width, 3): values (channels, steps) from -most (blue) over 0 (white) to most (orange)."""
     size = (min(HIGH, values.shape[0]), min(WIDE, values.shape[1]))
     small = torch.nn.functional.interpolate(values[None, None].double(), size=size, mode="area")[0, 0]
     part = (small / (most or 1.0)).clamp(-1.0, 1.0)[..., None]
@@ -99,7 +97,7 @@ def heat_map(values: Tensor, most: float) -> Frames:
 
 
 def _path(view: View, experiment: Experiment) -> Chart:
-    """The middle of the drawn vertices over time; dashed: where it is wanted last."""
+    """Return the middle of the drawn vertices over time; dashed: its last goal."""
     assert view.vertices is not None
     middle = view.vertices.detach().cpu().mean(dim=1)
     xs = view.times.tolist()

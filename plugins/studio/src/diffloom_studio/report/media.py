@@ -20,9 +20,9 @@ Frames = NDArray[np.uint8]
 
 
 def write_video(path: Path, frames: Frames, rate: float) -> None:
-    """Write (frames, height, width, 3) bytes as an mp4 that any browser plays, or a gif when the name ends so.
+    """Write (frames, height, width, 3) bytes as an mp4 that any browser plays, or as a gif if the name ends in .gif.
 
-    rate: frames a second. Odd sizes get a black row or column, which H.264 needs.
+    rate: frames per second. Odd sizes get a black row or column, because H.264 needs even ones.
     """
     if frames.ndim != 4 or frames.shape[-1] != 3 or frames.shape[0] == 0:
         raise InputError(f"write_video: got frames of shape {frames.shape}; expected (frames, height, width, 3)")
@@ -44,6 +44,7 @@ def write_video(path: Path, frames: Frames, rate: float) -> None:
 
 
 def _write_gif(path: Path, frames: Frames, rate: float) -> None:
+    """Write frames as a gif."""
     from PIL import Image
 
     images = [Image.fromarray(frame) for frame in frames]
@@ -51,17 +52,31 @@ def _write_gif(path: Path, frames: Frames, rate: float) -> None:
         images[0].save(beside, save_all=True, append_images=images[1:], duration=1000.0 / rate, loop=0)
 
 
-def frame_rate(times: NDArray[np.float64]) -> float:
-    """Frames a second at which frames taken at ``times`` [s] play in true time, kept between 4 and 60."""
+def to_bytes(images: Tensor) -> Frames:
+    """Return images or masks (frames, height, width[, channels]) in 0..1 as bytes (frames, height, width, 3)."""
+    shown = images[..., :3] if images.dim() == 4 else images[..., None].expand(*images.shape, 3)
+    found: Frames = (shown.detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    return found
+
+
+def find_frame_rate(times: NDArray[np.float64]) -> float:
+    """Return the frame rate [1/s] at which frames of ``times`` [s] play in real time, clamped to 4 to 60."""
     if len(times) < 2:
         return 4.0
     return float(np.clip(1.0 / max(float(np.median(np.diff(times))), 1e-9), 4.0, 60.0))
 
 
 def write_frames(path: str | Path, frames: Tensor, columns: int | None = None, rows: int | None = None) -> Path:
-    """Write frames (frames, height, width, 3 or 4), 0..1, as one PNG, row by row; returns its path.
+    """Write frames as one PNG, row by row.
 
-    columns: in a row, all of them unless given; rows: instead of columns.
+    Args:
+        path: File to write; missing folders are made.
+        frames: (frames, height, width, 3 or 4), 0..1.
+        columns: Number of frames in a row; default all.
+        rows: Number of rows, instead of ``columns``.
+
+    Returns:
+        The path.
     """
     if not isinstance(frames, Tensor) or frames.dim() != 4 or frames.shape[-1] not in (3, 4) or not len(frames):
         got = tuple(frames.shape) if isinstance(frames, Tensor) else type(frames).__name__
@@ -70,7 +85,7 @@ def write_frames(path: str | Path, frames: Tensor, columns: int | None = None, r
     wide = columns or (-(-count // rows) if rows else count)
     high = -(-count // wide)
     tiles = np.zeros((high * wide, height, width, 3), dtype=np.uint8)
-    tiles[:count] = (frames[..., :3].detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8).numpy()
+    tiles[:count] = to_bytes(frames)
     sheet = tiles.reshape(high, wide, height, width, 3).transpose(0, 2, 1, 3, 4).reshape(high * height, wide * width, 3)
     buffer = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(sheet)).save(buffer, format="PNG", optimize=True)

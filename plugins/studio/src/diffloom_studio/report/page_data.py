@@ -1,4 +1,4 @@
-"""Contents of the report page: summary, advice, citation, and the data of its parts."""
+"""Contents of the report page: summary, advice, citation, and the data of its scripts."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ from diffloom_studio.playback import (
 from diffloom_studio.report.media import Frames
 from diffloom_studio.report.panels import Panels, digits
 
-MOST_PIXELS = 24e6  # of a sheet: browsers refuse much larger images
+MOST_PIXELS = 24e6  # largest sheet, because browsers refuse much larger images
 LOSSLESS = 3e6  # pixels up to which a sheet keeps every bit
-MOST_BYTES = 6e6  # of all surfaces together
+MOST_BYTES = 6e6  # largest size of all surfaces together
 
 
-def page_data(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any]:
-    """Plain data for the scripts. Times are those of the simulation [s], which all views share. scene: what was drawn,
-    whose model tells its stress."""
+def make_page_data(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any]:
+    """Return plain data for the scripts. Times are those of the simulation [s], which all views share.
+
+    scene: the scene drawn, whose model gives the stress.
+    """
     times = [panels.times + panels.offset for panels in seen.values()]
     return {
         "first": float(min(t.min() for t in times)),
@@ -79,12 +81,12 @@ def _view(number: int, panels: Panels) -> dict[str, Any]:
 
 
 def _every(frames: Frames) -> int:
-    """How many frames stand for one, so that a sheet stays small enough."""
+    """Return the step between the frames kept, so that a sheet stays small enough."""
     return int(np.ceil(frames.shape[0] * frames.shape[1] * frames.shape[2] / MOST_PIXELS))
 
 
 def _sheet(frames: Frames, columns: int) -> str:
-    """All frames in rows as one image, embedded."""
+    """Return all frames in rows as one embedded image."""
     count, height, width, _ = frames.shape
     rows = -(-count // columns)
     sheet = np.zeros((rows, columns, height, width, 3), dtype=np.uint8)
@@ -93,13 +95,13 @@ def _sheet(frames: Frames, columns: int) -> str:
     buffer = io.BytesIO()
     if image.width * image.height <= LOSSLESS:
         image.save(buffer, format="PNG", compress_level=4)
-        return embedded(buffer.getvalue(), "image/png")
+        return embed(buffer.getvalue(), "image/png")
     image.save(buffer, format="JPEG", quality=92)
-    return embedded(buffer.getvalue(), "image/jpeg")
+    return embed(buffer.getvalue(), "image/jpeg")
 
 
 def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
-    """The surfaces of the first view's times and all cameras; None where they are too many numbers for a page."""
+    """Return the surfaces at the first view's times and all cameras; None where they are too large for a page."""
     first = next(iter(seen.values()))
     bodies = first.bodies
     if not bodies:
@@ -123,13 +125,13 @@ def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
         ],
         "fields": {kind: format_scale(most[kind], told["fit"].unit) for kind, told in fields.items()},
         "cameras": [_camera(panels.camera) for panels in seen.values()],
-        # The ground of most models is at 0; what floats far above or hangs below gets a grid of its own.
+        # The ground of most models is at 0; bodies far above or below it get a separate grid.
         "ground": 0.0 if low > -0.5 * (high - low) and low < 2.0 * (high - low) else low,
     }
 
 
 def _fields(scene: Scene, bodies: Mapping[str, PlaybackBody]) -> dict[str, dict[str, ShadedField]]:
-    """Strain and stress of every body, by kind; none of what is rigid."""
+    """Return strain and stress of every body, by kind; none for rigid bodies."""
     found = {}
     for kind in FIELDS:
         told = {name: compute_field(kind, scene, body) for name, body in bodies.items()}
@@ -140,13 +142,13 @@ def _fields(scene: Scene, bodies: Mapping[str, PlaybackBody]) -> dict[str, dict[
 
 
 def _shades(field: ShadedField, most: float, kept: NDArray[np.intp]) -> str:
-    """Values from 0 to ``most`` as bytes from 1 to 255; 0 where there is none."""
+    """Return values from 0 to ``most`` as bytes from 1 to 255; 0 where there is none."""
     part = np.clip(field.values[kept] / max(most, 1e-300), 0.0, 1.0)
     return _text(np.where(np.isfinite(part), 1.0 + 254.0 * part, 0.0).round().astype(np.uint8))
 
 
 def _body(name: str, body: PlaybackBody, kept: NDArray[np.intp], times: NDArray[np.float64]) -> dict[str, Any]:
-    """Vertices as whole numbers of 16 bits between the corners of their box."""
+    """Return vertices as 16-bit whole numbers between the corners of their box."""
     vertices = body.vertices[kept]
     low, high = vertices.min(axis=(0, 1)), vertices.max(axis=(0, 1))
     size = np.maximum(high - low, 1e-9)
@@ -163,7 +165,7 @@ def _body(name: str, body: PlaybackBody, kept: NDArray[np.intp], times: NDArray[
 
 
 def _camera(camera: Camera) -> dict[str, Any]:
-    """Where it stands at first, and half of what it sees at a distance of 1."""
+    """Return the first position of a camera, and half of its view at a distance of 1."""
 
     def first(value: torch.Tensor, dims: int) -> Any:
         return (value[0] if value.dim() > dims else value).tolist()
@@ -180,13 +182,13 @@ def _text(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
 
 
-def embedded(content: bytes, kind: str) -> str:
-    """Bytes as an address that holds them."""
+def embed(content: bytes, kind: str) -> str:
+    """Return bytes as a data URL."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
-def headline(result: Result) -> str:
-    """What was found, in a sentence."""
+def make_headline(result: Result) -> str:
+    """Return the estimates in a sentence."""
     if result.goal is not None:
         told = result.goal.words(result.steps)
         return f"{told[0].upper()}{told[1:]}."
@@ -200,8 +202,8 @@ def headline(result: Result) -> str:
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
 
 
-def cards(result: Result) -> list[tuple[str, str]]:
-    """The key figures: (figure, what it is)."""
+def make_cards(result: Result) -> list[tuple[str, str]]:
+    """Return the key figures as pairs (figure, meaning)."""
     found = [
         (number(result.loss, 3), f"loss, from {number(result.start_loss, 3)}"),
         (str(result.iterations), "iterations"),
@@ -212,12 +214,12 @@ def cards(result: Result) -> list[tuple[str, str]]:
     if result.compiling >= 0.5:
         found.insert(4, (seconds(result.compiling), "compiling, once"))
     if result.holdout_loss is not None:
-        found.insert(1, (number(result.holdout_loss, 3), "loss on what was kept aside"))
+        found.insert(1, (number(result.holdout_loss, 3), "loss on the holdout"))
     return found
 
 
-def rows(result: Result) -> list[dict[str, list[str]]]:
-    """The table of estimates, each cell in lines; truth and error only where a truth is known."""
+def make_rows(result: Result) -> list[dict[str, list[str]]]:
+    """Return the table of estimates, each cell in lines; truth and error only where a truth is known."""
     known = any(e.truth is not None for e in result.estimates)
     found = []
     for e in result.estimates:
@@ -236,22 +238,24 @@ def rows(result: Result) -> list[dict[str, list[str]]]:
     return found
 
 
-def shares(result: Result) -> list[tuple[str, float, str]]:
-    """Where the time went: (part, percent of all, seconds)."""
+def make_shares(result: Result) -> list[tuple[str, float, str]]:
+    """Return the shares of the time: (part, percent of all, seconds)."""
     total = sum(result.shares.values())
     parts = [p for p in TIMED_PARTS if p in result.shares]
     return [(p, 100.0 * result.shares[p] / total, seconds(result.shares[p])) for p in parts] if total > 0.0 else []
 
 
-def advice(result: Result, images: bool = True) -> list[str]:
-    """Sentences, the most urgent first: what is not seen cannot be fitted, and what has not converged not be judged.
+def give_advice(result: Result, images: bool = True) -> list[str]:
+    """Return sentences of advice, the most urgent first.
+
+    An object that is not visible cannot be fitted, and a fit that has not converged cannot be judged.
 
     Args:
         result: The result of a fit.
         images: False where no images were compared.
     """
     if result.interrupted:
-        return ["The fit was interrupted: go on with diffloom run --resume and this folder."]
+        return ["The fit was interrupted: continue it with diffloom run --resume and this folder."]
     levels = {part: finding.level for part, finding in result.verdict.findings()}
     found = []
     if not images:
@@ -269,7 +273,7 @@ def advice(result: Result, images: bool = True) -> list[str]:
             "which the object is in view and moves."
         )
     if levels["visible"] == "red":
-        return found  # what is not seen cannot be judged in any other way
+        return found  # other advice needs a visible object
     if levels["converged"] != "green":
         found += _unconverged(result)
     if levels["identifiable"] != "green":
@@ -280,7 +284,7 @@ def advice(result: Result, images: bool = True) -> list[str]:
 
 
 def _unconverged(result: Result) -> list[str]:
-    told = ["Run more iterations of the last stage, and stop later (a smaller stop.change)."]
+    told = ["Run more iterations of the last stage (stages.iterations), and stop later (a smaller stages.stop.change)."]
     last = result.history[-1].loss if result.history else result.loss
     if last > 0.5 * result.start_loss:
         told.append(
@@ -312,15 +316,15 @@ def _unexplained(result: Result) -> list[str]:
         if not sure.images and sure.noise > FINE:
             return ["Use a loss on images, such as mse: then ± knows which residuals are neighbours."]
         if sure.unrest > AT_REST:
-            return ["What is left over may go with more iterations."]
+            return ["The remaining residuals may shrink with more iterations."]
     return [
-        "Much of the video is left over: check the first frame in the difference view, then the camera, the background "
-        "and the shape, and only then the physics."
+        "The model leaves much of the video unexplained: check the first frame in the difference view, then the "
+        "camera, the background and the shape, and only then the physics."
     ]
 
 
 def cite(title: str, result: Result, config: Any) -> str:
-    """Title, version, and a fingerprint of the experiment and of what was found: the same run has the same line."""
+    """Return title, version, and a fingerprint of experiment and estimates: equal runs have equal lines."""
     data = json.dumps(config, sort_keys=True, default=str) + json.dumps([e.found.tolist() for e in result.estimates])
     mark = hashlib.sha256(data.encode()).hexdigest()[:12]
     judged = "" if result.uncertainty == "not asked for" else f", verdict {result.verdict.level}"

@@ -1,4 +1,4 @@
-"""Target, start and fit side by side: the frames, a video of them, and a strip, both with times."""
+"""Panels of target, start and fit side by side: the frames, a video of them, and a strip, both with times."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ from diffloom_studio.playback import (
     read_surface_colours,
     read_true_values,
 )
-from diffloom_studio.report.media import Frames
+from diffloom_studio.report.media import Frames, to_bytes
 
 MOST = 90  # frames in a video
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Frames (frames, height, width, 3) bytes of each, at ``times`` [s] of the video; target is None when it has no
-    images. bodies: what was drawn, by name: "start", "fit", and "truth" where all of it is known. camera: that of the
-    fit. offset: the simulation's time less the video's [s]."""
+    """Frames of target, start and fit, each (frames, height, width, 3) bytes, at ``times`` [s] of the video.
+
+    target is None when it has no images. bodies: the bodies drawn, by name: "start", "fit", and "truth" where all of it
+    is known. camera: that of the fit. offset: the simulation's time minus the video's [s].
+    """
 
     times: NDArray[np.float64]
     target: Frames | None
@@ -44,7 +46,7 @@ class Panels:
 
 
 def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
-    """Draw the start and the result at the target's times, those kept aside included; for each view, by label."""
+    """Draw the start and the result at the target's times, including the holdout; for each view, by label."""
     found = {}
     for label, view in experiment.scene.viewpoints.items():
         scene = experiment.scene.seen_from(label)
@@ -54,7 +56,7 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
         for name, point in (("start", experiment.start(0)), ("fit", z)):
             with torch.no_grad():
                 values = experiment.layout.decode(point)
-                frames, bodies[name] = _drawn(name, scene, values, moments)
+                frames, bodies[name] = _draw(name, scene, values, moments)
             drawn.append(frames)
         bodies |= _truth(experiment, scene, moments)
         camera = place_camera_at(scene, label, values, times)
@@ -62,8 +64,10 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
     return found
 
 
-def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, PlaybackBody]:
-    """Images as the camera records them, over its exposure and row by row, and the body in the middle of each."""
+def _draw(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor) -> tuple[Frames, PlaybackBody]:
+    """Return images as the camera records them, over its exposure and row by row, and the body in the middle of
+    each.
+    """
     seen = scene.exposed(moments, values).clamp(0.0, scene.steps * scene.dt)
     sampling = sample_times(seen, scene.dt, scene.steps)
     made = scene.rollout(values, sampling.save, NoGradient())
@@ -76,7 +80,7 @@ def _drawn(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tenso
 
 
 def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, PlaybackBody]:
-    """The body with the true values, where all of them are known and run."""
+    """Return the body with the true values, where all of them are known and the simulation succeeds."""
     values = read_true_values(experiment)
     try:
         return {} if values is None else {"truth": play("truth", scene, values, moments)}
@@ -85,6 +89,7 @@ def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, P
 
 
 def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames | None]:
+    """Return times and frames of a view's target and holdout."""
     holdout = None if experiment.holdout is None else experiment.holdout.by_view().get(label)
     parts = [experiment.target.by_view()[label], *([] if holdout is None else [holdout])]
     times = torch.cat([part.times for part in parts])
@@ -94,22 +99,20 @@ def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames |
     images = [part.frames if part.frames is not None else part.masks for part in parts]
     if any(p is None for p in images):
         return times[order], None
-    frames = torch.cat([p if p.dim() == 4 else p[..., None].expand(*p.shape, 3) for p in images if p is not None])
-    shown = (frames[order][..., :3].clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
-    return times[order], shown.numpy()
+    return times[order], np.concatenate([to_bytes(part) for part in images if part is not None])[order.numpy()]
 
 
-PANEL = 240  # a panel of the video is at least this high [px]
-CELL = 160  # a frame of the strip [px]
+PANEL = 240  # least height of a panel of the video [px]
+CELL = 160  # least height of a frame of the strip [px]
 LETTERS = 16  # height of letters in a video, and in a strip of PAGE pixels across [px]
 HEAD = LETTERS + 10  # the row of times above such a strip [px]
-PAGE = 1100  # across: what a page shows of a strip, however wide it is [px]
+PAGE = 1100  # width at which a page shows any strip [px]
 
 
-def side_by_side(panels: Panels, label: str = "") -> Frames:
-    """One video of labelled panels, with the time in the first; label: of the view."""
+def join_panels(panels: Panels, label: str = "") -> Frames:
+    """Return one video of labelled panels, with the time in the first; label: of the view."""
     named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
-    columns = [(name, enlarged(frames)) for name, frames in named if frames is not None]
+    columns = [(name, enlarge(frames)) for name, frames in named if frames is not None]
     video = np.concatenate([frames for _, frames in columns], axis=2)
     parts = np.split(video, len(columns), axis=2)
     for (name, _), part in zip(columns, parts, strict=True):
@@ -121,12 +124,12 @@ def side_by_side(panels: Panels, label: str = "") -> Frames:
 
 
 def _first(label: str) -> str:
-    """What the row or column of the target is called."""
+    """Return the name of the target's row or column."""
     return f"{label}: target" if label else "target"
 
 
 def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
-    """(height, width, 3): the times, then a row each of target, start, fit and ten times the difference.
+    """Return (height, width, 3): the times, then a row each of target, start, fit and ten times the difference.
 
     label: of the view.
     """
@@ -135,10 +138,10 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
     if panels.target is not None:
         apart = np.abs(panels.target.astype(np.int16) - panels.fit.astype(np.int16))
         rows.append(("difference x 10", np.clip(10 * apart, 0, 255).astype(np.uint8)))
-    drawn = [(name, np.concatenate(list(enlarged(f[index], CELL)), axis=1)) for name, f in rows if f is not None]
+    drawn = [(name, np.concatenate(list(enlarge(f[index], CELL)), axis=1)) for name, f in rows if f is not None]
     # A wide strip is shown smaller, so its letters are larger.
     size = max(LETTERS, round(LETTERS * drawn[0][1].shape[1] / PAGE))
-    lines = [labelled(name, row[None], size)[0] for name, row in drawn]
+    lines = [label_frames(name, row[None], size)[0] for name, row in drawn]
     if len(index) == 1:  # a single frame, as of a goal: below each other its rows would fill pages
         lines = [np.concatenate(lines, axis=1)]
     width = lines[0].shape[1] // len(index)
@@ -149,33 +152,33 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
 
 
 def digits(times: NDArray[np.float64]) -> int:
-    """Decimal places that tell frames at ``times`` [s] apart."""
+    """Return the number of decimal places that distinguish frames at ``times`` [s]."""
     step = float(np.min(np.diff(times))) if len(times) > 1 else 0.1
     return int(np.clip(np.ceil(-np.log10(max(step, 1e-6))) + 1, 1, 6))
 
 
-def enlarged(frames: Frames, least: int = PANEL) -> Frames:
-    """Frames at least ``least`` pixels high: each pixel becomes a square."""
+def enlarge(frames: Frames, least: int = PANEL) -> Frames:
+    """Return frames at least ``least`` pixels high: each pixel becomes a square."""
     factor = max(1, -(-least // frames.shape[1]))
-    # Across first, as long as it is small: afterwards whole rows are copied.
+    # Columns first, while the array is small; then whole rows are copied.
     return np.repeat(np.repeat(frames, factor, axis=2), factor, axis=1)
 
 
-def labelled(text: str, frames: Frames, size: int = LETTERS) -> Frames:
-    """Frames with a caption in the upper left corner. size: of its letters [px]."""
+def label_frames(text: str, frames: Frames, size: int = LETTERS) -> Frames:
+    """Return frames with a caption in the upper left corner. size: of its letters [px]."""
     out = frames.copy()
     _label(text, out, size)
     return out
 
 
 def _label(text: str, frames: Frames, size: int = LETTERS) -> None:
-    """Write a caption into the upper left corner of frames, and their right border."""
+    """Write a caption into the upper left corner of frames, and draw their right border."""
     _write(frames, _letters(text, size))
     frames[:, :, -1] = 60
 
 
 def _letters(text: str, size: int = LETTERS) -> NDArray[np.float64]:
-    """(height, width, 1): a text, 1 where there is ink."""
+    """Return a text as an image (height, width, 1), 1 where there is ink."""
     font = _font(size)
     left, _, right, bottom = font.getbbox(text)
     patch = Image.new("L", (int(right) + 10, int(bottom) + 8), 0)
@@ -189,7 +192,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 def _write(frames: Frames, ink: NDArray[np.float64]) -> None:
-    """Lay a text over the upper left corner of ``frames`` (..., height, width, 3), in place."""
+    """Draw a text over the upper left corner of ``frames`` (..., height, width, 3), in place."""
     height, width = min(ink.shape[0], frames.shape[-3]), min(ink.shape[1], frames.shape[-2])
     under = frames[..., :height, :width, :]
     seen = ink[:height, :width]

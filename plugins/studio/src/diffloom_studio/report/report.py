@@ -1,4 +1,4 @@
-"""One self-contained page."""
+"""Report of a fit: one self-contained page."""
 
 from __future__ import annotations
 
@@ -18,21 +18,40 @@ from diffloom_fitting.files import explained, write_bytes, write_text
 from diffloom_fitting.numbers import number
 from diffloom_fitting.result_tables import result_lines
 from diffloom_fitting.validation import instance, shown as told
-from diffloom_studio.report.charts import loss_plot, parameter_plot, parameter_plots
+from diffloom_studio.report.charts import plot_each_parameter, plot_loss, plot_parameters
 from diffloom_studio.report.control_page import control_page
-from diffloom_studio.report.media import frame_rate, write_video
-from diffloom_studio.report.page_data import advice, cards, cite, embedded, headline, page_data, rows, shares
-from diffloom_studio.report.panels import Panels, render_panels, side_by_side, strip
+from diffloom_studio.report.media import find_frame_rate, write_video
+from diffloom_studio.report.page_data import (
+    cite,
+    embed,
+    give_advice,
+    make_cards,
+    make_headline,
+    make_page_data,
+    make_rows,
+    make_shares,
+)
+from diffloom_studio.report.panels import Panels, join_panels, render_panels, strip
 
-#: What is put into the page as it stands.
+#: Files whose text the page includes.
 PARTS = {"style": "css", "viewer": "js", "player": "js"}
 
 
 def write_report(
     folder: str | Path, experiment: AbstractExperiment, result: Result, *, text: str = "", config: Any = None
 ) -> Path:
-    """Write plots, report.html, and of an experiment with videos video and strip into ``folder``, made if need be;
-    returns the report's path."""
+    """Write plots and report.html, and for an experiment with videos a video and a strip of frames.
+
+    Args:
+        folder: Folder to write into; made if missing.
+        experiment: Experiment that was fitted.
+        result: Result of the fit.
+        text: Description of the experiment, shown on the page.
+        config: Content of the experiment file, shown on the page.
+
+    Returns:
+        Path of the report.
+    """
     if not isinstance(folder, str | Path):
         raise InputError(f"write_report: folder: got {told(folder)}; expected the path of a folder")
     instance("write_report: experiment", experiment, AbstractExperiment)  # type: ignore[type-abstract]
@@ -45,35 +64,39 @@ def write_report(
     if isinstance(experiment, Experiment):
         drawn = render_panels(experiment, result.z)
         seen = [_write_view(folder, experiment, result, label, panels) for label, panels in drawn.items()]
-        data, control = page_data(drawn, experiment.scene), control_page(folder, experiment, result)
-    write_text(folder / "loss.svg", loss_plot(result))
-    write_text(folder / "parameters.svg", parameter_plot(result))
+        data, control = make_page_data(drawn, experiment.scene), control_page(folder, experiment, result)
+    write_text(folder / "loss.svg", plot_loss(result))
+    write_text(folder / "parameters.svg", plot_parameters(result))
     said = {"title": experiment.title, "text": text, "cite": cite(experiment.title, result, config)}
     said["config"] = "" if config is None else json.dumps(config, indent=2)
-    page = _template().render(**said, control=control, **_found(experiment, result), **_shown(seen, data))
+    page = _template().render(
+        **said, control=control, **_describe_result(experiment, result), **_describe_views(seen, data)
+    )
     write_text(folder / "report.html", page)
     return folder / "report.html"
 
 
-def _found(experiment: AbstractExperiment, result: Result) -> dict[str, Any]:
-    """What the page says of the result."""
+def _describe_result(experiment: AbstractExperiment, result: Result) -> dict[str, Any]:
+    """Return the page's values for the result."""
     return {
         "verdict": result.verdict if result.uncertainty != "not asked for" else None,
-        "advice": advice(result, isinstance(experiment, Experiment)) if result.uncertainty != "not asked for" else [],
-        "headline": headline(result),
-        "cards": cards(result),
-        "rows": rows(result),
+        "advice": give_advice(result, isinstance(experiment, Experiment))
+        if result.uncertainty != "not asked for"
+        else [],
+        "headline": make_headline(result),
+        "cards": make_cards(result),
+        "rows": make_rows(result),
         "known": any(e.truth is not None for e in result.estimates),
         "lines": [*result_lines(result), *experiment.lines(result)],
-        "drawings": [loss_plot(result), *parameter_plots(result)],
-        "shares": shares(result),
+        "drawings": [plot_loss(result), *plot_each_parameter(result)],
+        "shares": make_shares(result),
         "check": result.gradient if isinstance(result.gradient, GradientCheck) else None,
         "versions": collect_versions(),
     }
 
 
-def _shown(seen: list[dict[str, Any]], data: dict[str, Any]) -> dict[str, Any]:
-    """What the page shows of the views, and the data of its scripts."""
+def _describe_views(seen: list[dict[str, Any]], data: dict[str, Any]) -> dict[str, Any]:
+    """Return the page's values for the views, and the data of its scripts."""
     scene = data["scene"]
     return {
         "seen": seen,
@@ -81,17 +104,19 @@ def _shown(seen: list[dict[str, Any]], data: dict[str, Any]) -> dict[str, Any]:
         "fields": [] if scene is None else list(scene["fields"]),
         "first": data["first"],
         "last": data["last"],
-        # "</" would end the script it stands in.
+        # "</" would end the script.
         "data": json.dumps(data).replace("</", "<\\/"),
     }
 
 
 def _write_view(folder: Path, experiment: Experiment, result: Result, label: str, panels: Panels) -> dict[str, Any]:
-    """Write video and strip of one view, video-<label>.mp4 and strip-<label>.png where it has a label; returns what the
-    page says of it."""
+    """Write video and strip of one view, and return the page's values for it.
+
+    The files are video-<label>.mp4 and strip-<label>.png where the view has a label.
+    """
     ending = f"-{label}" if label else ""
     video, still = folder / f"video{ending}.mp4", folder / f"strip{ending}.png"
-    write_video(video, side_by_side(panels, label), frame_rate(panels.times))
+    write_video(video, join_panels(panels, label), find_frame_rate(panels.times))
     image = io.BytesIO()
     Image.fromarray(strip(panels, label)).save(image, format="PNG")
     write_bytes(still, image.getvalue())
@@ -102,7 +127,7 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
         "panels": [name for name in ("target", "start", "fit") if name != "target" or panels.target is not None],
         "width": int(panels.fit.shape[2]),
         "height": int(panels.fit.shape[1]),
-        "strip": embedded(image.getvalue(), "image/png"),
+        "strip": embed(image.getvalue(), "image/png"),
         "source": Path(target.source).name,
         "frames": len(target),
         "holdout": 0 if holdout is None else len(holdout),
@@ -112,7 +137,7 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
 
 
 def _template() -> jinja2.Template:
-    """The page, with its style and scripts put in, so that it is one file."""
+    """Return the page's template, with style and scripts included, so that it is one file."""
     folder = files("diffloom_studio.report").joinpath("page")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined

@@ -1,4 +1,4 @@
-// The videos of the page, and the one scrubber that moves them and the 3D view together.
+// Videos of the page, and the scrubber that moves them and the 3D view together.
 "use strict";
 
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -20,7 +20,7 @@ function loaded(source) {
   });
 }
 
-// The pixels of one frame, cut from the sheet that holds them all.
+// Pixels of one frame, cut from the sheet of all frames.
 function frame(view, name, index) {
   const scratch = view.scratch, columns = view.columns;
   scratch.clearRect(0, 0, view.width, view.height);

@@ -1,4 +1,4 @@
-// A small WebGL2 renderer: meshes whose vertices move, lines, and a camera that orbits. All it draws comes from the page.
+// A small WebGL2 renderer: meshes whose vertices move, lines, and a camera that orbits. All its data are in the page.
 "use strict";
 
 const VERTEX = `#version 300 es
@@ -21,7 +21,7 @@ void main() {
   gl_Position = lens * seen;
 }`;
 
-// Normals come from the slope of the surface on the screen: none have to be stored.
+// Normals come from the slope of the surface on the screen, so none are stored.
 const FRAGMENT = `#version 300 es
 precision highp float;
 in vec3 place, tint;
@@ -29,7 +29,7 @@ in float shade, known;
 uniform vec4 ink;
 uniform float lit, own, heat;
 out vec4 shown;
-// From 0 to 1: dark blue, green, yellow.
+// Colours of 0 to 1: dark blue, green, yellow.
 const vec3 MAP[5] = vec3[5](vec3(0.267, 0.004, 0.329), vec3(0.231, 0.322, 0.545), vec3(0.129, 0.569, 0.549), vec3(0.369, 0.788, 0.384), vec3(0.992, 0.906, 0.145));
 vec3 scale(float part) {
   float at = clamp(part, 0.0, 1.0) * 4.0;
@@ -38,7 +38,7 @@ vec3 scale(float part) {
 }
 void main() {
   vec3 n = normalize(cross(dFdx(place), dFdy(place)));
-  // Colours of a scale must be told apart: less shadow on them.
+  // Less shadow on the colours of a scale, so that they can be compared.
   float shadow = mix(0.58, 0.25, heat);
   float light = mix(1.0, 1.0 - shadow + shadow * abs(dot(n, normalize(vec3(0.3, 0.5, 0.8)))), lit);
   vec3 field = known > 0.99 ? scale(shade) : vec3(0.59);
@@ -68,7 +68,7 @@ function viewer(canvas, scene) {
     eye.far = 1.3 * bounds.radius;
     if (scene.cameras.length) {
       const back = scene.cameras[0].rotation[2];
-      // Beside the first camera, so that its frustum is not all that is seen.
+      // The eye stands beside the first camera, so that its frustum does not fill the view.
       eye.yaw = Math.atan2(back[0], back[2]) + 0.55;
       eye.pitch = Math.asin(Math.max(-1, Math.min(1, back[1]))) + 0.15;
     }
@@ -99,7 +99,7 @@ function viewer(canvas, scene) {
     const grey = [...rgb(style.color), 0.35];
     drawLines(ground, grey);
     if (state.frusta) frusta.forEach(one => drawLines(one, [...rgb(style.color), 0.8]));
-    // What is solid first, then what can be seen through: the fit is solid, the others are ghosts over it.
+    // Solid bodies first, then transparent ones: the fit is solid, the other bodies are drawn over it.
     const order = [...on].sort((a, b) => solid(b) - solid(a));
     for (const body of order) {
       const shift = state.apart ? wide * (on.length > 1 ? on.indexOf(body) / (on.length - 1) - 0.5 : 0) : 0;
@@ -124,7 +124,7 @@ function viewer(canvas, scene) {
     gl.uniform3f(at.shift, shift, 0, 0);
     gl.uniform1f(at.between, part);
     gl.uniform1f(at.lit, 1);
-    // A ghost keeps its colour: strain and stress are those of what is solid.
+    // A transparent body keeps its colour: strain and stress are shown on solid bodies.
     const shades = alpha === 1 ? body.shades[state.field] : undefined;
     for (const [slot, frame] of [[3, k], [4, next]]) {
       if (!shades) { gl.disableVertexAttribArray(slot); continue; }
@@ -177,7 +177,7 @@ function program(gl) {
   return { program: made, ...Object.fromEntries(names.map(name => [name, gl.getUniformLocation(made, name)])) };
 }
 
-// All frames of a body lie in one buffer; which two are drawn, and how they are mixed, is decided when drawing.
+// All frames of a body lie in one buffer; two of them and their weights are chosen when drawing.
 function upload(gl, body, faces) {
   const array = gl.createVertexArray(), vertices = gl.createBuffer();
   gl.bindVertexArray(array);
@@ -242,7 +242,7 @@ function frustum(camera, bounds) {
 
 function lens(aspect, near, far) {
   const f = 1 / Math.tan(0.4), d = 1 / (near - far);
-  // A narrow window sees as much across as a square one.
+  // A narrow window has the horizontal field of view of a square one.
   const g = aspect < 1 ? f * aspect : f;
   return [g / aspect, 0, 0, 0, 0, g, 0, 0, 0, 0, (far + near) * d, -1, 0, 0, 2 * far * near * d, 0];
 }
@@ -262,7 +262,7 @@ function rgb(text) {
   return found.slice(0, 3).map(v => Number(v) / 255);
 }
 
-// Drag turns, shift or two fingers move, the wheel or a pinch comes nearer; arrows, + and - do the same by keyboard.
+// Drag rotates, shift or two fingers move, the wheel or a pinch zooms; arrows, + and - do so by keyboard.
 function handle(canvas, eye, home, redraw) {
   const down = new Map();
   const turn = (x, y) => { eye.yaw -= x; eye.pitch = Math.max(-1.55, Math.min(1.55, eye.pitch + y)); redraw(); };
