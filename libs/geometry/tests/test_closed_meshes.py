@@ -10,7 +10,7 @@ import trimesh
 
 from diffloom.interfaces import InputError
 from diffloom_geometry import check_closed, compute_winding_numbers, find_edges, integrate_volume, read_closed_mesh
-from diffloom_geometry.closed_meshes import face_parts
+from diffloom_geometry.closed_meshes import find_face_parts
 
 
 def box(size: tuple[float, float, float], centre: tuple[float, float, float] = (0.0, 0.0, 0.0)):
@@ -42,11 +42,11 @@ def test_integrals_follow_a_linear_map() -> None:
     rng = np.random.default_rng(5)
     mesh = trimesh.convex.convex_hull(rng.normal(size=(30, 3)))
     linear = np.array([[2.0, 0.3, 0.0], [0.0, 0.5, 0.1], [0.2, 0.0, 1.5]])
-    mapped = integrate_volume(np.array(mesh.vertices), np.array(mesh.faces)).mapped(linear)
+    map_linearly = integrate_volume(np.array(mesh.vertices), np.array(mesh.faces)).map_linearly(linear)
     direct = integrate_volume(np.array(mesh.vertices) @ linear.T, np.array(mesh.faces))
-    assert mapped.volume == pytest.approx(direct.volume, rel=1e-12)
-    np.testing.assert_allclose(mapped.centre, direct.centre, atol=1e-12)
-    np.testing.assert_allclose(mapped.moment, direct.moment, rtol=1e-10, atol=1e-12)
+    assert map_linearly.volume == pytest.approx(direct.volume, rel=1e-12)
+    np.testing.assert_allclose(map_linearly.centre, direct.centre, atol=1e-12)
+    np.testing.assert_allclose(map_linearly.moment, direct.moment, rtol=1e-10, atol=1e-12)
 
 
 def test_winding_number_tells_inside_from_outside() -> None:
@@ -88,7 +88,7 @@ def test_a_hollow_is_allowed_and_an_inverted_part_is_not() -> None:
     both = np.concatenate([faces, faces[:, ::-1] + len(outer)])
     hollow = np.concatenate([outer, inner])
     assert integrate_volume(*check_closed("shell", hollow, both)).volume == pytest.approx(7.0)
-    assert face_parts(len(both), find_edges("shell", both)).max() == 1
+    assert find_face_parts(len(both), find_edges("shell", both)).max() == 1
     with pytest.raises(InputError, match=r"part 1 of the mesh.*inside out"):
         check_closed("pair", np.concatenate([outer, away]), both)
 

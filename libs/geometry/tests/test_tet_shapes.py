@@ -3,7 +3,7 @@ import pytest
 
 from diffloom.interfaces import InputError
 from diffloom_geometry import TetMesh, ball, beam, box, check_tetmesh, extract_surface, gear
-from diffloom_geometry.tetmesh import Floats, Ints, find_boundary_faces, tet_volumes
+from diffloom_geometry.tetmesh import Floats, Ints, compute_tet_volumes, find_boundary_faces
 
 SHAPES = {
     "box5": lambda: box((1.0, 0.5, 2.0), (3, 2, 5)),
@@ -25,7 +25,7 @@ def tet_quality(vertices: Floats, tets: Ints) -> Floats:
     x = vertices[tets]
     pairs = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
     edges = sum(np.sum((x[:, j] - x[:, i]) ** 2, axis=1) for i, j in pairs)
-    volume = tet_volumes(vertices, tets)
+    volume = compute_tet_volumes(vertices, tets)
     quality: Floats = np.sign(volume) * 12.0 * (3.0 * np.abs(volume)) ** (2.0 / 3.0) / edges
     return quality
 
@@ -131,7 +131,7 @@ def test_normals_of_a_ball_point_outwards() -> None:
         (lambda: ball(radius=0.0), "positive length"),
         (lambda: TetMesh(np.zeros((4, 2)), np.zeros((1, 4), int)), "expected \\(vertices, 3\\)"),
         (lambda: TetMesh(np.zeros((4, 3)), np.zeros((1, 4))), "whole numbers"),
-        (lambda: box().scaled(0.0), "positive number"),
+        (lambda: box().scale_lengths(0.0), "positive number"),
     ],
 )
 def test_bad_arguments_are_explained(make, words: str) -> None:  # type: ignore[no-untyped-def]

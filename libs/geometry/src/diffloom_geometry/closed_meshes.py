@@ -64,7 +64,7 @@ class VolumeIntegrals:
         """Inertia (3, 3) about the centre at density 1 [m^5]: tr(moment) 1 - moment."""
         return np.asarray(np.trace(self.moment) * np.eye(3) - self.moment)
 
-    def mapped(self, linear: Matrix) -> VolumeIntegrals:
+    def map_linearly(self, linear: Matrix) -> VolumeIntegrals:
         """Return the integrals of the solid after the map x -> A x.
 
         The volume grows by |det A|; the second moments become |det A| A moment A^T.
@@ -206,7 +206,7 @@ def check_outwards(what: str, vertices: Points, faces: Faces, edges: Edges) -> N
             f"{what}: the mesh is inside out, its faces look inwards (volume {total:.3g} m^3); turn them round: "
             "faces[:, ::-1] (trimesh: mesh.invert())"
         )
-    label = face_parts(len(faces), edges)
+    label = find_face_parts(len(faces), edges)
     for part in range(1 + int(label.max())):
         own = label == part
         if volumes[own].sum() >= 0.0:
@@ -219,7 +219,7 @@ def check_outwards(what: str, vertices: Points, faces: Faces, edges: Edges) -> N
             )
 
 
-def face_parts(count: int, edges: Edges) -> NDArray[np.int64]:
+def find_face_parts(count: int, edges: Edges) -> NDArray[np.int64]:
     """Return the number of the connected part of each face (count,), counted from 0 in the order of first faces."""
     label = np.arange(count)
     a, b = edges.hinge_faces.T

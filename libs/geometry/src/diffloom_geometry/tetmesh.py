@@ -67,7 +67,7 @@ class TetMesh:
         if self.tets.ndim != 2 or self.tets.shape[1] != 4:
             raise InputError(f"{self.name}: tets have shape {self.tets.shape}; expected (tets, 4)")
 
-    def scaled(self, factor: float) -> TetMesh:
+    def scale_lengths(self, factor: float) -> TetMesh:
         """Return a copy whose lengths are ``factor`` times as large.
 
         Args:
@@ -86,10 +86,10 @@ class TetMesh:
     @property
     def volumes(self) -> Floats:
         """Signed volumes (tets,) [m^3]."""
-        return tet_volumes(self.vertices, self.tets)
+        return compute_tet_volumes(self.vertices, self.tets)
 
 
-def tet_volumes(vertices: Floats, tets: Ints) -> Floats:
+def compute_tet_volumes(vertices: Floats, tets: Ints) -> Floats:
     """Return signed volumes (tets,) [m^3]: (x1 - x0) x (x2 - x0) . (x3 - x0) / 6."""
     x = vertices[tets]
     a, b, c = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0], x[:, 3] - x[:, 0]
@@ -99,7 +99,7 @@ def tet_volumes(vertices: Floats, tets: Ints) -> Floats:
 
 def orient_tets(vertices: Floats, tets: Ints) -> Ints:
     """Return the tetrahedra with the last two corners exchanged where the volume would be negative."""
-    flip = tet_volumes(vertices, tets) < 0.0
+    flip = compute_tet_volumes(vertices, tets) < 0.0
     out = tets.copy()
     out[flip, 2], out[flip, 3] = tets[flip, 3], tets[flip, 2]
     return out
@@ -233,7 +233,7 @@ def find_flaws(mesh: TetMesh) -> tuple[Flaw, ...]:
     if (bad & used).any():
         return (Flaw(f"{_list_indices('vertex', bad & used)} have a coordinate that is not finite", False),)
     flat = _flat(mesh)
-    inverted = (tet_volumes(mesh.vertices, mesh.tets) < 0.0) & ~flat
+    inverted = (compute_tet_volumes(mesh.vertices, mesh.tets) < 0.0) & ~flat
     found = (
         (flat, "tet", "have no volume"),
         (inverted, "tet", "are inverted (negative volume)"),
@@ -249,7 +249,7 @@ def mend(mesh: TetMesh) -> tuple[TetMesh, tuple[str, ...]]:
     keep = ~(_flat(mesh) | _repeated(mesh.tets))
     if not keep.all():
         done.append(f"removed {_list_indices('tet', ~keep)} (flat or repeated)")
-    turned = tet_volumes(mesh.vertices, mesh.tets) < 0.0
+    turned = compute_tet_volumes(mesh.vertices, mesh.tets) < 0.0
     if (turned & keep).any():
         done.append(f"turned {_list_indices('tet', turned & keep)} round (inverted)")
     tets = orient_tets(mesh.vertices, mesh.tets)[keep]
@@ -273,7 +273,7 @@ def _flat(mesh: TetMesh) -> NDArray[np.bool_]:
     """Return True (tets,) for each flat tetrahedron."""
     x = mesh.vertices[mesh.tets]
     longest = np.max(np.linalg.norm(x[:, :, None] - x[:, None], axis=-1), axis=(1, 2))
-    flat: NDArray[np.bool_] = np.abs(tet_volumes(mesh.vertices, mesh.tets)) <= FLAT * longest**3
+    flat: NDArray[np.bool_] = np.abs(compute_tet_volumes(mesh.vertices, mesh.tets)) <= FLAT * longest**3
     return flat
 
 

@@ -103,7 +103,7 @@ class CompiledSystem:
         return 12.0 * max(sum(term.count for term in self.elements), *(nodes.count for _, nodes in self.sets))
 
     @cached_property
-    def staged(self) -> bool:
+    def has_stages(self) -> bool:
         """True if a node term works in stages, which nodes have to wait for."""
         return any(term.stages or term.adjoint_stages for term in self.nodes)
 

@@ -60,7 +60,7 @@ class CompiledStepper(Stepper):
             back = PointCotangents(cotangents(system, like), tuple(states(system, like) for _ in range(count)))
             self._extra: tuple[Any, ...] = (BoundRecord(back),)
         else:
-            joined = len(scheme) == 1 and not self._binding.force_matters and not system.staged
+            joined = len(scheme) == 1 and not self._binding.force_matters and not system.has_stages
             self._forward = "split_rollout"
             self._backward = "joined_rollout_adjoint" if joined else "split_rollout_adjoint"
             self._passes = len(scheme)

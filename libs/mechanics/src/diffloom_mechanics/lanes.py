@@ -48,13 +48,13 @@ def can_run_in_lanes(system: CompiledSystem, scheme: Scheme, scenes: int, like: 
     """
     if isinstance(scheme, Tableau) or system.scenes > 1 or scenes < LEAST_SCENES or like.device.type != "cpu":
         return False
-    if system.elements or system.staged or config.DISABLE_JIT:
+    if system.elements or system.has_stages or config.DISABLE_JIT:
         return False
     small = sum(nodes.count for _, nodes in system.sets) <= MOST_NODES
     return small and all(nodes.lanes for _, nodes in system.sets) and all(term.lanes for term in system.nodes)
 
 
-def lanes_of(dtype: torch.dtype) -> int:
+def count_lanes(dtype: torch.dtype) -> int:
     """Return the number of scenes per block."""
     return LANE_BYTES // dtype.itemsize
 
@@ -63,7 +63,7 @@ def interleave_scenes(value: Tensor, axis: int = 0) -> Tensor:
     """Return (scenes, ...) as (blocks, ..., lanes), with the first ``axis`` axes after scenes in front.
     Differentiable.
     """
-    lanes = lanes_of(value.dtype)
+    lanes = count_lanes(value.dtype)
     rest = -len(value) % lanes
     if rest:
         value = torch.cat([value, value[-1:].detach().expand(rest, *value.shape[1:])])
@@ -119,7 +119,7 @@ class LaneStepper(Stepper):
         self._many, self._dt, self._target = many, dt, target
         self._tensors = [t.detach() for t in tensors]
         like = self._tensors[0]
-        self._lanes = lanes_of(like.dtype)
+        self._lanes = count_lanes(like.dtype)
         self._blocks = -(-many.scenes // self._lanes)
         asked = many.system.split(needed or [False] * len(tensors))
         self._record = BoundRecord(self._system(asked))

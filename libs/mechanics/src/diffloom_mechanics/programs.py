@@ -86,7 +86,7 @@ def samples(system: CompiledSystem, dtype: Any) -> dict[str, tuple[Any, ...]]:
         "projection": (one.q, one.q, free),
         "projection_adjoint": (one.q, one.q, free),
     }
-    if not light.force_matters and not system.staged:
+    if not light.force_matters and not system.has_stages:
         found["joined_rollout_adjoint"] = (steps, scheme, many, (), frames, adj, light.record, grads)
     if all(nodes.motion is None or nodes.motion.rate is not None for _, nodes in system.sets):
         # A scheme of third order with a weight of zero, as many schemes have.

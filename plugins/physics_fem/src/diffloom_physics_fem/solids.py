@@ -26,7 +26,7 @@ def make_solid(mesh: str | Path | TetMesh, shape: Mapping[str, Any], *, scale: f
     """
     given = {name: value for name, value in shape.items() if value is not None}
     made = _make(mesh, given)
-    checked, done = check_tetmesh(made if scale == 1.0 else made.scaled(scale), repair=repair)
+    checked, done = check_tetmesh(made if scale == 1.0 else made.scale_lengths(scale), repair=repair)
     for sentence in done:
         _LOG.warning("%s: %s", checked.name, sentence)
     return checked

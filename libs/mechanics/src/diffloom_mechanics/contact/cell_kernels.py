@@ -46,7 +46,7 @@ def cells_around(p, reach):
 
 
 @device
-def cell_count(around):
+def count_cells(around):
     """Return the number of these cells."""
     return around[1][0] * around[1][1] * around[1][2]
 

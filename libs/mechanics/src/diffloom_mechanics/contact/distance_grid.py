@@ -58,12 +58,12 @@ def fill_distances(
     corners = vertices[faces]
     centre = corners.mean(axis=1)
     radius = np.linalg.norm(corners - centre[:, None], axis=2).max(axis=1)
-    normals = np.ascontiguousarray(feature_normals(vertices, faces))
+    normals = np.ascontiguousarray(compute_feature_normals(vertices, faces))
     flat = np.ascontiguousarray(corners.reshape(-1, 9))
     PROGRAM.run("fill", size, origin, np.array([cell]), flat, normals, centre, radius, values)
 
 
-def feature_normals(vertices: Points, faces: Faces) -> NDArray[np.float64]:
+def compute_feature_normals(vertices: Points, faces: Faces) -> NDArray[np.float64]:
     """Return the normals (F, 7, 3) that tell inside from outside at a triangle's face, its corners and its edges.
 
     At an edge it is the sum of the normals of its two faces, at a corner the sum of its faces' normals weighted by

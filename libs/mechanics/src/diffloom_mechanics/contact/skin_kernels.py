@@ -26,7 +26,7 @@ parameters of row i; and add(adj_k_n, adj_k_t, i, adj_kn, adj_kt), which adds th
 import functools
 
 from diffloom_kernels import add3, constant, device, dot3, ld3, mul3, neg3, sqrt, st3, sub3
-from diffloom_mechanics.contact.cell_kernels import bucket, cell_count, cells_around, in_cell, next_cell
+from diffloom_mechanics.contact.cell_kernels import bucket, cells_around, count_cells, in_cell, next_cell
 from diffloom_mechanics.contact.point_kernels import parameter_row
 from diffloom_mechanics.contact.triangle_kernels import (
     blend,
@@ -249,7 +249,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
         around = cells_around(m, r)
         buckets = starts.shape[1] - 2
         after = around[0]
-        for _ in range(cell_count(around)):
+        for _ in range(count_cells(around)):
             cell = after
             after = next_cell(around, cell)
             b = bucket(cell, buckets)
@@ -271,7 +271,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
         around = cells_around(p, r)
         buckets = starts.shape[1] - 2
         after = around[0]
-        for _ in range(cell_count(around)):
+        for _ in range(count_cells(around)):
             cell = after
             after = next_cell(around, cell)
             b = bucket(cell, buckets)
@@ -308,7 +308,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
         around = cells_around(c, r)
         buckets = starts.shape[1] - 2
         after = around[0]
-        for _ in range(cell_count(around)):
+        for _ in range(count_cells(around)):
             cell = after
             after = next_cell(around, cell)
             b = bucket(cell, buckets)
@@ -338,7 +338,7 @@ def skin_contact(normal_law, may_meet, friction_law=None):
         around = cells_around(p, r)
         buckets = starts.shape[1] - 2
         after = around[0]
-        for _ in range(cell_count(around)):
+        for _ in range(count_cells(around)):
             cell = after
             after = next_cell(around, cell)
             b = bucket(cell, buckets)

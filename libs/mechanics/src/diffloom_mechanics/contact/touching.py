@@ -34,7 +34,7 @@ def cluster_points(
     Returns:
         The contact points.
     """
-    clusters = [split(own) for own in points]
+    clusters = [split_points(own) for own in points]
     flat = [cluster for group in clusters for cluster in group]
     centre = np.array([0.5 * (c.min(axis=0) + c.max(axis=0)) for c in flat])
     radius = np.array([np.linalg.norm(c - m, axis=1).max() for c, m in zip(flat, centre, strict=True)])
@@ -52,14 +52,14 @@ def cluster_points(
     )
 
 
-def split(points: Points) -> list[Points]:
+def split_points(points: Points) -> list[Points]:
     """Return clusters of at most CLUSTER points; deterministic."""
     if len(points) <= CLUSTER:
         return [points]
     axis = int(np.ptp(points, axis=0).argmax())
     order = np.argsort(points[:, axis], kind="stable")
     half = -(-len(points) // (2 * CLUSTER)) * CLUSTER
-    return split(points[order[:half]]) + split(points[order[half:]])
+    return split_points(points[order[:half]]) + split_points(points[order[half:]])
 
 
 def accumulate_offsets(counts: Sequence[int]) -> NDArray[np.int32]:
@@ -122,7 +122,7 @@ def build_shape_arrays(solids: Sequence[BodyShape], margin: float = 0.0) -> Shap
     dims = np.zeros((len(solids), 3))
     for i, solid in enumerate(solids):
         dims[i, : len(solid.dims)] = solid.dims
-    boxes = [bounds(solid) for solid in solids]
+    boxes = [compute_bounds(solid) for solid in solids]
     return ShapeArrays(
         kind=np.array([SHAPE_KINDS[solid.kind] for solid in solids], dtype=np.int32),
         dims=dims,
@@ -136,7 +136,7 @@ def build_shape_arrays(solids: Sequence[BodyShape], margin: float = 0.0) -> Shap
     )
 
 
-def bounds(solid: BodyShape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def compute_bounds(solid: BodyShape) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the box around a shape, enlarged by a millionth against rounding."""
     low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
     if solid.kind == "sphere":

@@ -44,7 +44,7 @@ class RigidShape:
             halves = tuple(float(half * factor) for half, factor in zip(self.dims, scale, strict=True))
             return replace(self, vertices=vertices, dims=halves)
         if self.kind in ("sphere", "capsule") and np.ptp(scale) == 0.0:
-            smooth = None if self.smooth is None else self.smooth.mapped(np.diag(scale))
+            smooth = None if self.smooth is None else self.smooth.map_linearly(np.diag(scale))
             return replace(self, vertices=vertices, dims=tuple(float(d * scale[0]) for d in self.dims), smooth=smooth)
         return RigidShape(vertices, self.faces)
 
