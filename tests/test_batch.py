@@ -441,7 +441,7 @@ def test_a_model_that_reads_one_scene_raises_batch_error():
             return super().initial_state(params)
 
     model = Peeking()
-    with pytest.raises(BatchError, match=r"Peeking cannot be asked for many scenes at once.*concrete"):
+    with pytest.raises(BatchError, match=r"Peeking does not support a batch of scenes.*unwrap_values"):
         simulate(model, model.params(batch=2, mass=torch.tensor([[1.0], [2.0]])), dt=1e-3, steps=2)
 
 
