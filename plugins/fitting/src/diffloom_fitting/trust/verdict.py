@@ -231,7 +231,7 @@ def _none(deviation: Tensor) -> bool:
 
 
 def _lens(found: Uncertainty) -> str:
-    """Say what is wrong with the renderer as a lens; empty where nothing matters."""
+    """Return a sentence on the renderer's bias, empty if it does not matter."""
     if found.lens_unknown:
         return (
             "whether the renderer draws the object in its true size is not known; install diffloom-render-coverage, "
