@@ -256,7 +256,7 @@ def _unlisted(each: Check, error: Exception) -> Check:
     return Check(each.family, each.name, fail)
 
 
-def run(item: Item, expected: Mapping[str, str]) -> CheckResult:
+def run_check(item: Item, expected: Mapping[str, str]) -> CheckResult:
     """Run one item.
 
     Args:

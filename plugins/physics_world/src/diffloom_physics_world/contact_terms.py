@@ -76,7 +76,7 @@ def contact_terms(
     return _bodies(name, law, a, b), _bodies(name, law, b, a)
 
 
-def carried(term: NodeTerm, sides: Sequence[ContactSide]) -> NodeTerm:
+def lift_to_carriers(term: NodeTerm, sides: Sequence[ContactSide]) -> NodeTerm:
     """Return a term between two sides as the engine runs it: on the carrying nodes, if bodies of a side are carried."""
     touching = {side.name: side.nodes.touches for side in sides}
     ends = [touching[name] for name in (term.on, term.reads) if name is not None]

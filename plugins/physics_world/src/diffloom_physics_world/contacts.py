@@ -134,7 +134,7 @@ def can_touch(nodes: NodeSet) -> bool:
     return is_particles(nodes) or isinstance(nodes.touches, TouchingBodies | TouchingLinks)
 
 
-def touching_nodes(nodes: NodeSet) -> NodeSet:
+def find_touching_nodes(nodes: NodeSet) -> NodeSet:
     """Return the nodes in contact: the nodes of a set, or the bodies that they carry."""
     return nodes.touches.bodies() if isinstance(nodes.touches, TouchingLinks) else nodes
 

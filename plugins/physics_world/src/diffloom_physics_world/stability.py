@@ -16,7 +16,7 @@ from diffloom.interfaces import Control, Params, State
 from diffloom_mechanics import Clock, Mechanics, NodeSet
 from diffloom_mechanics.contact import ContactLaw, TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom_physics_world.contact_terms import measure_edge_length
-from diffloom_physics_world.contacts import WorldContact, can_touch, is_particles, is_rigid, touching_nodes
+from diffloom_physics_world.contacts import WorldContact, can_touch, find_touching_nodes, is_particles, is_rigid
 
 if TYPE_CHECKING:
     from diffloom_physics_world.model import World
@@ -54,7 +54,7 @@ def estimate_contact_rate(
     sides = [
         [
             _touching(key, nodes, world.side_values_of(contact, params, key, nodes, paired=True))
-            for key, nodes in ((key, touching_nodes(each)) for key, each in system.sets.items() if can_touch(each))
+            for key, nodes in ((key, find_touching_nodes(each)) for key, each in system.sets.items() if can_touch(each))
             if key.partition(".")[0] == name
         ]
         for name in contact.between

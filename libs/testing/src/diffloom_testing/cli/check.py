@@ -25,7 +25,7 @@ def check(name: str, families: tuple[str, ...], verbose: bool, as_json: bool) ->
     report, entries = _find(name)
     if report is not None and report.state is not PluginState.LOADED:
         raise click.ClickException(str(report))
-    reports = [_checked(entry, families) for entry in entries]
+    reports = [_check_entry(entry, families) for entry in entries]
     if as_json:
         from diffloom_testing.cli.check_output import as_data
 
@@ -56,7 +56,7 @@ def _known(reports: Iterable[PluginReport]) -> str:
     return "Installed plugins: " + ", ".join(report.origin.plugin for report in reports if report.origin.distribution)
 
 
-def _checked(entry: Entry, families: tuple[str, ...]) -> "CheckReport":
+def _check_entry(entry: Entry, families: tuple[str, ...]) -> "CheckReport":
     """Return a report on one entry: whether it loads and, if its kind has a suite, the results of the suite."""
     from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult
 

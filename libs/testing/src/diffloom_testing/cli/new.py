@@ -48,7 +48,7 @@ def _into(function: click.decorators.FC) -> click.decorators.FC:
 def physics(name: str, in_torch: bool, into: Path) -> None:
     """Write a physical model called NAME, with a compiled force and its adjoint."""
     form = "physics_torch" if in_torch else "physics_compiled"
-    _write(Package("physics", _checked(name, "model")), ("physics", form), _FILES[form], into)
+    _write(Package("physics", _check_name(name, "model")), ("physics", form), _FILES[form], into)
 
 
 def _add(kind: str) -> None:
@@ -58,7 +58,7 @@ def _add(kind: str) -> None:
     @click.argument("name")
     @_into
     def write(name: str, into: Path) -> None:
-        _write(Package(kind, _checked(name, offers)), (kind,), "", into)
+        _write(Package(kind, _check_name(name, offers)), (kind,), "", into)
 
 
 for _kind in _KINDS:
@@ -100,7 +100,7 @@ class Package:
         return text
 
 
-def _checked(name: str, word: str) -> str:
+def _check_name(name: str, word: str) -> str:
     """Return ``name`` as a Python identifier; refuse a name that is invalid or registered already."""
     found = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found) or keyword.iskeyword(found):
