@@ -163,8 +163,7 @@ class Check:
     """A named function of a subject, or of a subject and each of its cases (parameters, outputs, ...).
 
     The function returns a note on the measurement, or None, and raises Failure or Skip. Any other exception is a
-    failure
-    too, and a check that returns without a comparison counts as skipped.
+    failure too, and a check that returns without a comparison counts as skipped.
 
     Args:
         family: Group of related checks.

@@ -175,12 +175,9 @@ def check_term(
         term: A registered name, or a class that derives from ``diffloom_mechanics.ForceTerm`` and has
             ``example(context)``, a class method that returns a term that acts on the context's nodes at their start;
             ``claims``, optional, from "conservative" (at rest the force derives from an energy), "dissipative" (the
-            part
-            that depends on velocities takes energy away), "momentum" and "angular_momentum" (forces, or torques, sum to
-            zero);
-            ``variants``, optional mappings of values, each for the gradients of the parameters in it that have no
-            effect
-            in ``example()``.
+            part that depends on velocities takes energy away), "momentum" and "angular_momentum" (forces, or torques,
+            sum to zero); ``variants``, optional mappings of values, each for the gradients of the parameters in it that
+            have no effect in ``example()``.
         expected_failures: As in check_model.
         families: As in check_model.
 

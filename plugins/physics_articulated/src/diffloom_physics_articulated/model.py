@@ -55,9 +55,8 @@ class ArticulatedModel(Model):
     """Trees of links that joints hold together.
 
     The state is one row for each tree: q holds the quaternions of its balls and then its scalar coordinates, u the
-    angular
-    velocities of its balls in the links' axes and then the rates. docs/models/articulated.md lists all keys, parameters
-    and equations.
+    angular velocities of its balls in the links' axes and then the rates. docs/models/articulated.md lists all keys,
+    parameters and equations.
 
     Args:
         trees: One table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or

@@ -283,8 +283,7 @@ class RigidModel(Model):
         """Return a step length [s] that resolves the contact of every free body.
 
         It follows from mass, size and contact parameters, and from the speed of impact: that of the start and of the
-        fall
-        to the ground.
+        fall to the ground.
 
         Args:
             params: Parameters of the model; its defaults if None.

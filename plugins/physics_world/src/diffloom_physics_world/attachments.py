@@ -84,11 +84,9 @@ class Attachment:
     Args:
         name: Name of the attachment.
         kind: "spring" has a rest length, by default the length at the start. "hold" keeps two points together, damped
-            in
-            all directions. "path" pulls a point along its parameter ``place``, which may have one value per step (a
+            in all directions. "path" pulls a point along its parameter ``place``, which may have one value per step (a
             control), or along straight lines between ``places`` that it passes at ``times`` [s]. "force" acts on a
-            point,
-            and may be a control too.
+            point, and may be a control too.
         ends: Points on the bodies.
         given: Values of parameters.
     """

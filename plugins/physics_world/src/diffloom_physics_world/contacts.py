@@ -40,8 +40,7 @@ class WorldContact:
         between: Names of the bodies.
         law: Contact law.
         thickness: Distance from its surface at which a body touches [m]; None for 0 between particles and rigid bodies
-            and
-            for a tenth of an edge of triangles.
+            and for a tenth of an edge of triangles.
         triangles: True if points of rigid bodies touch the triangles of particles; None for True if these are a sheet.
         given: Values of contact parameters; the remaining ones follow from those of the bodies.
     """
@@ -170,8 +169,7 @@ def resolve_side_values(
         params: Parameters of the world.
         nodes: Node set of the body.
         paired: True if kernels combine the values of both sides, as springs in series; a value of the pair is then
-            split
-            between two equal sides.
+            split between two equal sides.
     """
     law = contact.law
     given = {name: value for name, value in law.resolve(pair).items() if name in law.names}

@@ -59,13 +59,12 @@ class World(Model):
     """Bodies of any models, by name, that move together.
 
     The parameters of each body are called ``name.<parameter>``, its node sets by its name. The parameter ``gravity``,
-    if
-    given, is that of every body. See docs/worlds.md.
+    if given, is that of every body. See docs/worlds.md.
 
     Args:
         bodies: Models by name, such as ``{"ball": get_model("rigid")(...), "sheet": get_model("cloth")(...)}``, or
-            tables
-            with the keys name, model (a registered name, or a table of it with settings), colour, texture and material.
+            tables with the keys name, model (a registered name, or a table of it with settings), colour, texture and
+            material.
         contacts: Tables with the key ``between`` for pairs that differ from the default (``touch``, ``law``,
             ``thickness``, ``triangles`` and values of parameters); by default all bodies touch that can; False for
             none.
