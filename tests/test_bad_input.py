@@ -46,7 +46,7 @@ def write(folder, body=BOX, target="rate = 20"):
 
 
 @pytest.mark.parametrize("fault", ["open mesh", "no video", "broken video", "wrong key", "wrong unit", "absent plugin"])
-def test_trouble_is_told_in_a_sentence_and_leaves_nothing(tmp_path, fault):
+def test_errors_are_one_sentence_and_leave_no_files(tmp_path, fault):
     variables = {}
     if fault == "open mesh":
         (tmp_path / "open.obj").write_text(OPEN)

@@ -8,7 +8,7 @@ from catalogue import CATALOGUE, catalogue
 from diffloom.plugins import MODELS, RENDERERS, Registry, UnknownNameError, installed_registry
 
 
-def test_it_is_what_the_distributions_register():
+def test_the_catalogue_equals_the_registrations_of_the_distributions():
     assert CATALOGUE.read_text(encoding="utf-8") == catalogue(), "run python tools/catalogue.py"
 
 
@@ -25,7 +25,7 @@ def test_every_name_of_this_project_says_what_to_install():
     assert {MODELS, RENDERERS} <= set(registry.kinds)
 
 
-def test_it_names_who_defines_each_kind():
+def test_the_catalogue_names_the_definer_of_each_kind():
     published = json.loads(CATALOGUE.read_text(encoding="utf-8"))
     defined = {plural: name for name, entry in published.items() for plural in entry["defines"]}
     for kind in installed_registry().kinds:

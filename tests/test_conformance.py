@@ -57,13 +57,13 @@ def in_time(mark):
 
 
 @in_time(parametrize_with_checks(SUBJECTS))
-def test_it_keeps_its_promises(subject, check, request):
+def test_conformance(subject, check, request):
     if "mitsuba-" in request.node.name and (reason := why_unavailable()) is not None:
         pytest.skip(reason)  # its library is an extra
     check()
 
 
-def test_everything_is_covered():
+def test_the_conformance_run_covers_models_renderers_and_terms():
     assert {"model fem", "model rigid", "model cloth", "model springs"} <= set(SUBJECTS)
     assert {"renderer softras", "renderer dibr"} <= set(SUBJECTS)
     assert {f"term {name}" for name in ("sphere", *OBSTACLES)} <= set(SUBJECTS)

@@ -72,7 +72,7 @@ def exact(name: str) -> torch.Tensor:
 
 @pytest.mark.parametrize("scheme", ORDERS)
 @pytest.mark.parametrize("name", SCENES)
-def test_order(name, scheme):
+def test_the_measured_order_of_convergence_is_the_scheme_s(name, scheme):
     expected, steps = ORDERS[scheme]
     coarse, fine = (float((end(name, scheme, n) - exact(name)).norm()) for n in (steps, 2 * steps))
     order = math.log2(coarse / fine)

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from diffloom.cli.group import diffloom
 
 
-def test_it_examines_everything():
+def test_doctor_reports_every_section():
     result = CliRunner().invoke(diffloom, ["doctor", "--json"])
     assert result.exit_code == 0
     sections = json.loads(result.stdout)

@@ -92,7 +92,7 @@ def test_the_reduced_version_finds_what_it_seeks(name, renderer):
 
 @pytest.mark.parametrize("fit, video", [("softras", "dibr"), ("dibr", "softras")])
 @pytest.mark.parametrize("name, bound", [("rigid-mass", 1e-5), ("fem-material", 1e-5)])
-def test_videos_of_the_other_renderer_are_explained_too(name, bound, fit, video):
+def test_videos_of_another_renderer_are_explained_too(name, bound, fit, video):
     """Whole images would end at errors of 1e-3 to 1e-2 here."""
     changes = {"renderer.name": fit, "target.renderer": video, "seed": 1}
     result = run_fit(build_experiment(load_file(FOLDER / f"{name}.toml", quick=True, changes=changes)), sure=False)
@@ -157,7 +157,7 @@ def test_every_cue_comes_nearer_the_mass():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ["rigid_as_deformable", "deformable_as_rigid"])
-def test_objects_of_the_wrong_kind_are_told(row):
+def test_wrong_models_are_not_green(row):
     found = script("imperfect_models").fitted("ball", row, 1, quick=True)
     assert found["explained"] != "green"
 
@@ -193,7 +193,7 @@ def test_the_reduced_crawler_lowers_its_loss():
 
 
 @pytest.mark.slow
-def test_the_reduced_cart_is_driven_by_what_it_sees():
+def test_the_reduced_cart_is_driven_by_images():
     study = script("cartpole_from_pixels")
     scene, rows = study.learn(0, quick=True)
     assert [row["part"] for row in rows] == ["teacher", "pupil 1", "through the renderer"]

@@ -46,14 +46,14 @@ def test_the_first_screen_is_a_sentence_an_image_two_commands_and_eight_lines():
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])
-def test_make_knows_how(target):
+def test_make_has_both_commands_of_the_readme(target):
     """Show the commands that make would run; tests of the demo, and this run, do the rest."""
     done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert ("diffloom demo" if target == "demo" else "pytest") in done.stdout
 
 
-def test_the_page_installs_first():
+def test_the_first_experiment_begins_with_the_install_commands():
     assert COMMANDS[:2] == ["make demo", ". .venv/bin/activate"]
     assert all(line.startswith("diffloom ") for line in COMMANDS[2:])
 

@@ -17,7 +17,7 @@ QUICK = {"compressed_video", "fit_stiffness"}
 MOST_LINES, MOST_BYTES = 40, 400_000
 
 
-def test_there_are_enough():
+def test_there_are_fourteen_gallery_scripts():
     assert len(SCRIPTS) >= 14
     assert {path.stem for path in SCRIPTS} >= QUICK
 

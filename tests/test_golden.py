@@ -69,7 +69,7 @@ def converged(numbers: dict[str, list[Any]]) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if case.slow else []) for name, case in CASES.items()]
 )
-def test_numbers_are_those_recorded(name: str) -> None:
+def test_numbers_equal_the_golden_records(name: str) -> None:
     wanted, how, compare = records()["cases"][name], "bit for bit", differences
     if not same_environment():
         how, compare = f"converged values to {RELATIVE:g}, in another environment than that of the records", far

@@ -20,7 +20,7 @@ def acceptance(monkeypatch):
     return module
 
 
-def test_one_side_agrees_with_itself(acceptance, capsys):
+def test_the_processor_agrees_with_itself(acceptance, capsys):
     assert acceptance.main(["--device", "cpu", str(acceptance.DEMO)]) == 0
     said = capsys.readouterr().out
     assert said.count(" ok\n") == 1
@@ -28,7 +28,7 @@ def test_one_side_agrees_with_itself(acceptance, capsys):
     assert said.endswith("all agree\n")
 
 
-def test_a_case_that_fails_is_counted_and_not_the_end(acceptance, capsys, tmp_path):
+def test_a_failing_case_is_counted_and_the_rest_run(acceptance, capsys, tmp_path):
     (tmp_path / "broken.toml").write_text("[model]\nname = 'nobody'\n")
     assert acceptance.main(["--device", "cpu", str(tmp_path / "broken.toml"), str(acceptance.DEMO)]) == 1
     said = capsys.readouterr().out
@@ -38,7 +38,7 @@ def test_a_case_that_fails_is_counted_and_not_the_end(acceptance, capsys, tmp_pa
     assert said.endswith("1 cases differ\n")
 
 
-def test_what_differs_is_said(acceptance, capsys, monkeypatch):
+def test_a_difference_between_devices_is_reported(acceptance, capsys, monkeypatch):
     seen, factors = acceptance._seen, iter((1.0, 1.01))
 
     def off(*given):

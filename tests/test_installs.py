@@ -72,7 +72,7 @@ print("simulated, rendered and differentiated")
 """
 
 
-def test_a_model_and_a_renderer_bring_what_they_need_and_no_more(bare_environment, tmp_path):
+def test_a_model_and_a_renderer_install_only_their_requirements(bare_environment, tmp_path):
     """Wheels by name, from a folder alone: the libraries come along, and nothing of the applications."""
     asked = ("diffloom-physics-springs", "diffloom-physics-fem", "diffloom-render-softras")
     expected = closure(*asked)
@@ -187,7 +187,7 @@ def test_a_plugin_installs_with_what_it_requires(fresh, plugin):
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_everything_installs_together(fresh):
+def test_all_wheels_install_together(fresh):
     fresh.install("--find-links", str(fresh.wheels), "diffloom[all]", *map(str, fresh.wheels.glob("*.whl")))
     fresh.pip("check")
     assert set(fresh.plugins()) == with_plugin(set(FOLDERS))

@@ -53,7 +53,7 @@ def test_textures_change_over_time_and_take_gradients():
     assert torch.equal(moving.grad, 2.0 * moving.detach())
 
 
-def test_textures_that_are_read_otherwise_are_refused():
+def test_textures_with_different_filters_are_not_joined():
     sharp = Surface(QUAD[None], FACES, texture=Texture(image(3, 3, 5), UV, filter="nearest"))
     with pytest.raises(InputError, match="different filters"):
         join_surfaces([sharp, quads()[0]])

@@ -39,7 +39,7 @@ def test_only_public_names_are_imported_from_another_distribution(graph):
     assert not lines, told(lines)
 
 
-def test_public_modules_exist_and_export_what_they_say(graph):
+def test_public_modules_exist_and_export_their_names(graph):
     for each in graph.distributions.values():
         for module in each.public:
             assert module in each.modules, f"{each.name} lists {module} as public, and there is none"

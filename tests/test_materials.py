@@ -59,7 +59,7 @@ def view(size=(24, 80)):
 
 @pytest.mark.parametrize("textured", [False, True])
 @pytest.mark.parametrize("name, settings", RENDERERS)
-def test_each_is_drawn_as_if_it_were_alone(name, settings, textured):
+def test_each_material_is_drawn_as_alone(name, settings, textured):
     renderer = get_renderer(name)(background=(0.0, 0.0, 0.0), **settings)
 
     def drawn(surface):
@@ -180,7 +180,7 @@ def test_bodies_of_a_world_have_materials():
             World([{"name": "a", "model": ball(0.0), "material": wrong}])
 
 
-def test_what_cannot_be_drawn_is_told():
+def test_scenes_with_unsupported_materials_are_refused():
     with pytest.raises(InputError, match=r"4 materials, and this renderer draws one for all faces"):
         get_renderer("dibr")(backend="kaolin").render(join_surfaces(row()), view())
     with pytest.raises(InputError, match="numbers run from 0 to 4; expected 0 to 3"):

@@ -26,7 +26,7 @@ def state_of(model, params):
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_a_plane_does_what_the_ground_does(name):
+def test_a_plane_obstacle_equals_the_ground(name):
     inner = get_model(name).example()
     values = get_model(name).example_settings.values
     lowest = float(inner.initial_state(inner.params(torch.float64, **values)).q[:, 1].min())
@@ -129,7 +129,7 @@ def test_a_particle_rolls_along_a_height_field_at_its_height():
     assert path.q[-1, 0, 2] == pytest.approx(0.1)  # the hills do not change along z
 
 
-def test_a_mesh_of_a_box_is_the_box():
+def test_a_mesh_obstacle_of_a_box_equals_the_box_obstacle():
     import trimesh
 
     inner = get_model("springs").example()
@@ -156,7 +156,7 @@ def test_a_mesh_of_a_box_is_the_box():
         ("capsule", {"orientation": (0.0, 0.0, 0.0, 0.0)}, ["orientation", "length 0"]),
     ],
 )
-def test_what_makes_no_obstacle_is_refused_in_words(kind, settings, words):
+def test_invalid_obstacles_are_refused(kind, settings, words):
     def run():
         simulate(WithTerms(get_model("springs").example(), {"it": get_term(kind)(**settings)}), dt=1e-3, steps=1)
 
@@ -217,7 +217,7 @@ def test_an_experiment_file_adds_terms_and_finds_their_parameters(tmp_path):
     assert estimate.error < 1e-3
 
 
-def test_settings_from_outside_reach_a_term(tmp_path):
+def test_settings_in_a_file_reach_a_term(tmp_path):
     loaded = load_file(written(tmp_path), settings=["terms.0.position=[0.0,-0.5,0.0]", "params.ball.friction=0.9"])
     params = build_scene(loaded).params
     assert params["ball.position"].tolist() == [0.0, -0.5, 0.0]
@@ -235,7 +235,7 @@ def test_settings_from_outside_reach_a_term(tmp_path):
         ('kind = "sphere"', 'kind = "sphere"\non = "up"', ["no node set 'up'"]),
     ],
 )
-def test_mistakes_in_terms_are_told_in_words(tmp_path, old, new, words):
+def test_mistakes_in_terms_are_explained(tmp_path, old, new, words):
     assert old in FILE
     with pytest.raises(Exception) as error:
         build_experiment(load_file(written(tmp_path, FILE.replace(old, new))))

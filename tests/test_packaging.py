@@ -35,7 +35,7 @@ def label(folder: Path) -> str:
     return folder.name if folder != ROOT else "root"
 
 
-def test_there_are_plugins():
+def test_the_folders_of_plugins_and_libraries_are_found():
     assert {"fitting", "physics_cloth", "physics_fem", "physics_rigid", "physics_springs"} <= {p.name for p in PLUGINS}
     assert {"render_dibr", "render_softras"} <= {p.name for p in PLUGINS}
     assert {"geometry", "kernels", "mechanics", "raster", "testing"} == {p.name for p in LIBS}
@@ -148,7 +148,7 @@ def test_private_parts_of_numba_are_named_in_one_module(folder):
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=label)
-def test_pythons_are_those_that_are_tried(folder):
+def test_supported_pythons_equal_those_tested(folder):
     """The matrix of the public workflow, and what the metadata says."""
     said = {text.rsplit(" ", 1)[1] for text in metadata(folder)["project"]["classifiers"] if " :: 3." in text}
     workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
@@ -208,7 +208,7 @@ def test_every_requirement_is_pinned_within_its_range(folder):
         assert version is None or requirement.specifier.contains(version), f"{requirement} does not admit {version}"
 
 
-def test_the_lock_keeps_what_must_not_float():
+def test_the_lock_keeps_fixed_versions():
     for line in (ROOT / "constraints.in").read_text().splitlines():
         if line and not line.startswith("#"):
             requirement = Requirement(line)

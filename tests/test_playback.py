@@ -7,7 +7,7 @@ import torch
 import diffloom_fitting as fitting
 from diffloom.interfaces import Trajectory
 from diffloom.plugins import get_model, get_renderer
-from diffloom_studio.playback import Body, Playback, contact_forces
+from diffloom_studio.playback import Playback, PlaybackBody, compute_contact_forces
 
 
 def at_rest(model, params, dt, steps):
@@ -17,7 +17,7 @@ def at_rest(model, params, dt, steps):
     target = fitting.Target(times, torch.zeros(2, 8, 8, 3))
     playback = Playback(fitting.Experiment(scene, target, [fitting.Unknown("mass", 0.2)]), {"start": {}})
     body = playback.body("start", times)
-    return body, contact_forces(scene, body)
+    return body, compute_contact_forces(scene, body)
 
 
 def test_the_ground_carries_particles_at_rest():
@@ -30,7 +30,7 @@ def test_the_ground_carries_particles_at_rest():
     assert np.abs(last.points[:, 1]).max() < 0.06
 
 
-def test_what_has_no_contact_has_no_forces():
+def test_models_without_contact_have_no_contact_forces():
     model = get_model("springs")([[0.0, 0.2, 0.0], [0.3, 0.2, 0.0]], [[0, 1]], on_ground=False)
     _, found = at_rest(model, model.params(torch.float64, mass=0.2), 1e-3, 10)
     assert [len(arrows.points) for arrows in found] == [0, 0]
@@ -48,8 +48,8 @@ def test_bodies_of_a_world_push_each_other():
     q, u = ({name: pair[k][None] for name, pair in start.sets.items()} for k in (0, 1))
     path = Trajectory(q, u, torch.zeros(1, dtype=torch.float64))
     empty = np.zeros((1, 0, 3), dtype=np.float32)
-    body = Body("start", np.zeros(1), empty, np.zeros((0, 3), dtype=np.int64), None, path, params)
-    (found,) = contact_forces(scene, body)
+    body = PlaybackBody("start", np.zeros(1), empty, np.zeros((0, 3), dtype=np.int64), None, path, params)
+    (found,) = compute_contact_forces(scene, body)
     assert sorted(found.points[:, 1].tolist()) == pytest.approx([0.0, 0.09])
     up = found.forces[found.points[:, 1] > 0.05][0]
     assert up[1] > 0.1

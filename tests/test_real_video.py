@@ -18,7 +18,7 @@ needs_data = pytest.mark.skipif(not DATA, reason="set DIFFLOOM_REAL_DATA to the 
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_without_its_clip_an_experiment_is_skipped_with_a_word(name, monkeypatch, tmp_path):
+def test_an_experiment_without_its_clip_is_skipped_with_a_reason(name, monkeypatch, tmp_path):
     monkeypatch.delenv("DIFFLOOM_REAL_DATA", raising=False)
     done = CliRunner().invoke(run, [str(REAL / f"{name}.toml"), "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output

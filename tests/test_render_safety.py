@@ -79,7 +79,7 @@ def test_numbers_that_overflow_on_the_way_are_refused(name, size):
 
 @pytest.mark.parametrize("name", RENDERERS)
 @pytest.mark.parametrize("shape", [(0, 4, 3), (4, 0, 3), (0, 4, 4, 3)])
-def test_textures_have_texels(name, shape):
+def test_empty_textures_are_refused(name, shape):
     texture = Texture(torch.zeros(shape), torch.rand(3, 2))
     with pytest.raises(InputError, match=r"Texture\.image|frames"):
         get_renderer(name)().render(sheet(texture=texture, colours=None), seen())
@@ -95,7 +95,7 @@ def test_faces_changed_in_place_are_looked_at_again(name):
 
 
 @pytest.mark.parametrize("name", RENDERERS)
-def test_inference_mode(name):
+def test_rendering_works_in_inference_mode(name):
     renderer, surface, camera = get_renderer(name)(), sheet(), seen()
     wanted = renderer.render(surface, camera, outputs=outputs(renderer))
     with torch.inference_mode():
@@ -120,7 +120,7 @@ def test_rounding_does_not_decide_between_faces_that_lie_on_each_other():
 
 
 @pytest.mark.parametrize("sharpness", [1e-2, 1e-4, 1e-6])
-def test_the_mask_has_the_gradient_of_what_it_shows_at_any_sharpness(sharpness):
+def test_the_gradient_of_the_mask_is_exact_at_any_sharpness(sharpness):
     """Clamp 1 - p at its least: the mask no longer changes, so its gradient is 0 there."""
     from diffloom_raster import soft_mask
 

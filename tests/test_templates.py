@@ -48,7 +48,7 @@ def installed(environment, written):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_is_listed_and_passes_its_own_tests(form, installed, written):
+def test_a_generated_package_is_listed_and_passes_its_tests(form, installed, written):
     _, distribution, name = FORMS[form]
     listing = json.loads(installed.diffloom("plugins", "--json").stdout)["plugins"]
     (found,) = [plugin for plugin in listing if plugin["distribution"] == distribution]
@@ -88,7 +88,7 @@ def test_both_forms_of_the_model_move_alike(installed):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_is_written_in_good_style(form, written):
+def test_a_generated_package_passes_ruff(form, written):
     folder = written / FORMS[form][1]
     ruff = [sys.executable, "-m", "ruff"]
     rules = ["--isolated", "--line-length", "120"]
@@ -103,7 +103,7 @@ def test_it_is_written_in_good_style(form, written):
     assert not [word for word in words for text in texts if word in text]
 
 
-def test_names_that_cannot_be_are_refused(tmp_path):
+def test_invalid_names_of_packages_are_refused(tmp_path):
     def run(*arguments: str) -> str:
         result = CliRunner().invoke(diffloom, ["plugins", "new", *arguments, "--into", str(tmp_path)])
         assert result.exit_code == 1, result.output

@@ -56,7 +56,7 @@ def graph():
     return Repository(ROOT)
 
 
-def test_packages_documented_as_public_are_so_and_say_what_they_offer(graph):
+def test_documented_public_packages_are_public_and_have_docstrings(graph):
     text = (ROOT / "docs" / "guide" / "versions.md").read_text()
     documented = set(re.findall(r"^\| `(diffloom[a-z_.]*)` \| [^`]", text, flags=re.MULTILINE))
     assert len(documented) >= 10
@@ -66,7 +66,7 @@ def test_packages_documented_as_public_are_so_and_say_what_they_offer(graph):
 
 
 @pytest.mark.parametrize("folder", PLUGINS)
-def test_it_is_written_with_public_names_only(folder, graph):
+def test_an_example_plugin_imports_public_names_only(folder, graph):
     private = []
     for path in sorted((ROOT / "examples" / folder / "src").rglob("*.py")):
         for found in graph.imports_of_file(path):
@@ -81,7 +81,7 @@ def test_it_is_written_with_public_names_only(folder, graph):
 
 
 @pytest.mark.parametrize("folder", PLUGINS)
-def test_it_requires_what_it_imports(folder, graph):
+def test_an_example_plugin_requires_what_it_imports(folder, graph):
     """Import it with only the required distributions of this project."""
     project = tomllib.loads((ROOT / "examples" / folder / "pyproject.toml").read_text())["project"]
     required = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"] if line.startswith("diffloom")}
@@ -94,7 +94,7 @@ def test_it_requires_what_it_imports(folder, graph):
 
 
 @pytest.mark.parametrize("folder", PLUGINS)
-def test_it_is_listed_with_what_it_offers(folder, installed):
+def test_an_example_plugin_is_listed_with_its_registrations(folder, installed):
     listing = json.loads(installed.diffloom("plugins", "--json").stdout)["plugins"]
     (found,) = [plugin for plugin in listing if plugin["distribution"] == f"loom-{folder.split('_')[-1]}"]
     assert found["state"] == "loaded"
@@ -102,7 +102,7 @@ def test_it_is_listed_with_what_it_offers(folder, installed):
 
 
 @pytest.mark.parametrize("folder", PLUGINS)
-def test_it_passes_its_own_tests_and_the_suite(folder, installed):
+def test_an_example_plugin_passes_its_tests_and_the_suite(folder, installed):
     result = installed.run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / "examples" / folder / "tests"))
     assert result.returncode == 0, result.stdout[-4000:]
     # A command and a contact law have no suite: their own tests are all there is.
@@ -111,7 +111,7 @@ def test_it_passes_its_own_tests_and_the_suite(folder, installed):
 
 
 @pytest.mark.parametrize("folder", SCRIPTS)
-def test_its_example_finds_the_truth_from_pixels(folder, installed, tmp_path):
+def test_the_script_of_an_example_plugin_finds_the_truth_from_pixels(folder, installed, tmp_path):
     image = tmp_path / "image.png"
     script = ROOT / "examples" / folder / SCRIPTS[folder]
     assert len(script.read_text().splitlines()) <= 40
@@ -146,6 +146,6 @@ def test_a_command_from_outside_is_listed_and_draws(installed, tmp_path):
     assert (tmp_path / "sheet.png").stat().st_size > 500
 
 
-def test_what_comes_from_outside_is_explained(installed):
+def test_explain_covers_example_plugins(installed):
     assert "width of the box that both images are averaged over" in installed.diffloom("explain", "edges.blur").stdout
     assert "length of the first step" in installed.diffloom("explain", "rprop.first").stdout

@@ -129,7 +129,7 @@ def listing(environment, **variables):
     return {plugin["name"]: plugin for plugin in json.loads(result.stdout)["plugins"]}
 
 
-def test_each_gets_its_state_and_its_reason(installed):
+def test_each_throwaway_plugin_has_its_state_and_reason(installed):
     found = listing(installed)
     for plugin, (_, state, reason) in PLUGINS.items():
         assert found[plugin]["state"] == state, found[plugin]
@@ -146,7 +146,7 @@ def test_each_broken_one_gets_one_line_on_stderr_with_distribution_and_version(i
 
 
 @pytest.mark.parametrize("plugin", SERVED)
-def test_what_is_loaded_with_a_reservation_gets_one_line(plugin, installed):
+def test_a_plugin_with_an_unknown_hook_gets_one_line_on_stderr(plugin, installed):
     lines = installed.diffloom("plugins").stderr.splitlines()
     said = [line for line in lines if f"plugin {plugin!r} of throwaway-{plugin} 1.0: " in line]
     wanted = SERVED[plugin][1]
@@ -156,13 +156,13 @@ def test_what_is_loaded_with_a_reservation_gets_one_line(plugin, installed):
     assert len(found["warnings"]) == len(said)
 
 
-def test_a_name_that_a_broken_plugin_would_have_offered_names_it(installed):
+def test_the_error_for_a_missing_name_names_the_broken_plugin(installed):
     asked = "from diffloom.plugins import get_model\ntry:\n  get_model('half')\nexcept LookupError as e:\n  print(e)"
     said = installed.run("-c", asked).stdout
     assert "the model 'half' comes with the plugin 'raising' of throwaway-raising 1.0, which is broken: Value" in said
 
 
-def test_everything_else_works(installed):
+def test_sound_plugins_work_beside_broken_ones(installed):
     found = listing(installed)
     for report in installed_registry().plugins:
         ours = found[report.origin.plugin]

@@ -44,13 +44,13 @@ def test_figures_count_green_fits_alone():
     assert "false alarms, white noise: 1 of 2" in told
 
 
-def test_noise_is_of_unit_variance_and_lasts():
+def test_noise_has_unit_variance_and_correlation_in_time():
     made = study().blotches(torch.Size((200, 12, 12, 3)), 3)
     assert float(made.var()) == pytest.approx(1.0, abs=0.1)
     assert float((made[1:] * made[:-1]).mean()) == pytest.approx(study().MEMORY, abs=0.08)
 
 
-def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
+def test_a_stopped_study_resumes(tmp_path, monkeypatch, capsys):
     module, ran = study(), []
 
     def fitted(kind):

@@ -72,7 +72,7 @@ def borrow(folder: Path) -> None:
         script.chmod(0o755)
 
 
-def test_following_it_works(tmp_path):
+def test_the_tutorial_works(tmp_path):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DIFFLOOM_", "PYTEST"))}
     # Environment variables of pip: the last one reads the wrong way round, and means --no-build-isolation.
     offline = {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_BUILD_ISOLATION": "0"}
@@ -81,7 +81,7 @@ def test_following_it_works(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_following_it_works_in_a_fresh_environment(tmp_path):
+def test_the_tutorial_works_in_a_fresh_environment(tmp_path):
     wheels, copy = tmp_path / "wheels", tmp_path / "source"
     leave = shutil.ignore_patterns(".*", "build", "dist", "wheels", "site", "tests", "*.egg-info", "__pycache__")
     shutil.copytree(ROOT, copy, ignore=leave)

@@ -37,10 +37,10 @@ def present_names() -> list[str]:
     return found
 
 
-def test_the_tables_are_read():
+def test_the_versions_page_has_its_tables():
     assert len(present_names()) > 60
 
 
 @pytest.mark.parametrize("name", sorted(set(present_names())))
-def test_a_new_name_is_there(name):
+def test_a_new_name_of_the_versions_table_exists(name):
     assert resolves(name)

@@ -56,7 +56,7 @@ def test_a_moving_camera_is_differentiated_and_fitted(renderer):
     assert max(e.error for e in result.estimates) < 1e-6, result
 
 
-def test_poses_that_were_tracked_are_those_of_the_waypoints():
+def test_tracked_poses_equal_those_of_the_waypoints():
     path = [{"time": 0.0, "azimuth": 60.0}, {"time": 0.4, "azimuth": 110.0}]
     scene = build_experiment(load_file(EXAMPLE, changes={"views.1.camera.path": path})).scene.seen_from("side")
     times = torch.arange(5, dtype=torch.float64) / 10.0

@@ -99,7 +99,7 @@ def test_documents_use_the_fields_words():
     assert not faults, "\n".join(faults)
 
 
-def test_a_word_that_was_given_up_is_found():
+def test_a_forbidden_word_is_found():
     assert given_up("read_film") == ["film"]
     assert given_up("LookTable") == ["look"]
     assert given_up("look_at") == []

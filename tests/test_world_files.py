@@ -51,6 +51,6 @@ def test_bodies_contacts_and_attachments_are_read():
         ({"bodies": [{"name": "Ball", "model": BALL}]}, "lower case"),
     ],
 )
-def test_what_is_wrong_is_told(changes, words):
+def test_wrong_tables_of_a_world_are_refused(changes, words):
     with pytest.raises(InputError, match=words):
         scene_of(**changes)

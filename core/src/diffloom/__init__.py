@@ -1,6 +1,6 @@
 """diffloom: fit physics to pixels.
 
-The core: interfaces, plugin system, command line and `simulate`. Names are imported when first used, so that
+The core has interfaces, plugin system, command line and `simulate`. Names are imported when first used, so that
 ``import diffloom`` and listing plugins stay fast.
 """
 
@@ -12,6 +12,7 @@ _get, __dir__ = lazy_exports(__name__)
 
 
 def __getattr__(name: str) -> Any:
+    """Return the version, or import a public name."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""``python -m diffloom`` is ``diffloom``."""
+"""Entry point of ``python -m diffloom``, which is the command ``diffloom``."""
 
 from diffloom.cli import main
 

@@ -1,20 +1,22 @@
-"""Errors that a user meets."""
+"""Errors that users meet."""
 
 __all__ = ["BatchError", "InputError", "ParameterError", "SimulationError"]
 
 
 class InputError(ValueError):
-    """Something a user gave is wrong; the message says what was given, what was expected and what to do."""
+    """Wrong input; the message says what was given, what was expected and what to do."""
 
 
 class SimulationError(RuntimeError):
-    """A simulation failed on the way (blew up, did not converge); the message names step, body and element."""
+    """Failure of a simulation (unstable, not converged); the message names step, body and element."""
 
 
 class ParameterError(InputError, SimulationError):
-    """A value that a model cannot be simulated with. It is an InputError to who gave it, and to a fit that tries it a
-    SimulationError: a trial that is rejected."""
+    """Parameter value with which a model cannot be simulated.
+
+    Callers see an InputError; a fit that tries the value sees a SimulationError and rejects the trial.
+    """
 
 
 class BatchError(InputError):
-    """A model whose scenes cannot be run at once; one by one they can."""
+    """Model whose scenes cannot run as a batch; one by one they can."""

@@ -1,7 +1,7 @@
 """Sums and broadcasts whose bits do not depend on the number of threads.
 
-PyTorch splits large sums among its threads. With another number of them the parts are added in another order, which
-changes the last bits of a loss, and in the long run the path of a fit.
+PyTorch splits large sums among its threads, so the order of additions depends on their number. That changes the last
+bits of a loss, and eventually the path of a fit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["broadcast", "broadcast_read_only", "move_scenes_first", "ordered_mea
 
 
 class _OrderedSum(torch.autograd.Function):
-    """Over all axes but the first ``kept``."""
+    """Sum over all axes but the first ``kept``."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, kept: int) -> Tensor:
@@ -33,7 +33,15 @@ class _OrderedSum(torch.autograd.Function):
 
 
 def ordered_sum(value: Tensor, kept: int = 0) -> Tensor:
-    """The sum over all axes but the first ``kept``, differentiable."""
+    """Return the sum over all axes but the first ``kept``, differentiable.
+
+    Args:
+        value: Tensor of floats.
+        kept: Number of leading axes to keep.
+
+    Returns:
+        Tensor of the first ``kept`` axes.
+    """
     if value.device.type != "cpu":
         return value.reshape(*value.shape[:kept], -1).sum(-1)
     made: Tensor = _OrderedSum.apply(value, kept)  # type: ignore[no-untyped-call]
@@ -41,11 +49,20 @@ def ordered_sum(value: Tensor, kept: int = 0) -> Tensor:
 
 
 def ordered_mean(value: Tensor) -> Tensor:
-    """The mean of all numbers, differentiable."""
+    """Return the mean of all numbers, differentiable.
+
+    Args:
+        value: Tensor of floats.
+
+    Returns:
+        Scalar tensor.
+    """
     return ordered_sum(value) / value.numel()
 
 
 class _Broadcast(torch.autograd.Function):
+    """Broadcast under transforms."""
+
     @staticmethod
     def forward(value: Tensor, shape: tuple[int, ...]) -> Tensor:
         return _copies(value, shape)
@@ -56,7 +73,7 @@ class _Broadcast(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, None], value: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, int]:
-        """Scene by scene: the first axis is never summed over."""
+        """Broadcast scene by scene, so that the gradient is never summed over scenes."""
         scenes = move_scenes_first(value, in_dims[0], info.batch_size)
         rows = scenes.reshape(len(scenes), *[1] * (len(shape) + 1 - scenes.dim()), *scenes.shape[1:])
         return broadcast(rows, (len(rows), *shape)), 0
@@ -67,7 +84,7 @@ class _Broadcast(torch.autograd.Function):
 
 
 class _BroadcastAlone(torch.autograd.Function):
-    """Broadcast outside of transforms: PyTorch takes far less time for functions without ``vmap``."""
+    """Broadcast outside of transforms, because PyTorch is much faster for functions without ``vmap``."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -80,7 +97,7 @@ class _BroadcastAlone(torch.autograd.Function):
 
 
 class _SumToShape(torch.autograd.Function):
-    """Adjoint of broadcasting, as an operation of its own that can be differentiated again."""
+    """Adjoint of broadcasting, as a differentiable operation of its own."""
 
     @staticmethod
     def forward(ctx: Any, adj: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -93,11 +110,12 @@ class _SumToShape(torch.autograd.Function):
 
 
 def _copies(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return an expanded copy."""
     return value.expand(shape).clone(memory_format=torch.contiguous_format)
 
 
 def _sum_to(adj: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Sum ``adj`` over its broadcast axes. NumPy adds in one fixed order; torch's order depends on its threads."""
+    """Return ``adj`` summed over its broadcast axes, by NumPy, which adds in a fixed order."""
     extra = adj.dim() - len(shape)
     axes = tuple(range(extra)) + tuple(extra + k for k, n in enumerate(shape) if n == 1 and adj.shape[extra + k] != 1)
     if not axes:
@@ -110,15 +128,34 @@ def _sum_to(adj: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def broadcast_read_only(value: Tensor, shape: Sequence[int]) -> Tensor:
-    """As ``broadcast``, but ``value`` itself where it has this shape: for what is only read."""
+    """Return ``value`` expanded to ``shape``; ``value`` itself if it has that shape, so callers must not write to the
+    result.
+
+    Args:
+        value: Tensor.
+        shape: Shape that ``value`` broadcasts to.
+
+    Returns:
+        Tensor of that shape.
+    """
     return value if value.shape == tuple(shape) else broadcast(value, shape)
 
 
 def broadcast(value: Tensor, shape: Sequence[int]) -> Tensor:
-    """``value`` expanded to ``shape``, in memory of its own, differentiable.
+    """Return ``value`` expanded to ``shape`` in memory of its own, differentiable.
 
-    The gradient of a shared value is the sum over its copies, in an order that does not depend on the number of
-    threads, so gradients are reproducible bit for bit.
+    The gradient of a shared value is the sum over its copies in an order that does not depend on the number of threads,
+    so gradients are reproducible bit for bit.
+
+    Args:
+        value: Tensor.
+        shape: Shape that ``value`` broadcasts to.
+
+    Returns:
+        Contiguous tensor of that shape.
+
+    Raises:
+        InputError: ``value`` does not broadcast to ``shape``.
     """
     try:
         if not (needs_gradient(value) and torch.is_grad_enabled()):
@@ -131,8 +168,16 @@ def broadcast(value: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def move_scenes_first(value: Tensor, dim: int | None, count: int) -> Tensor:
-    """``value`` of a rule for ``vmap`` with its scenes first; what is one for all is repeated, its gradient summed in
-    a fixed order."""
+    """Return an argument of a ``vmap`` rule with its scenes in the first axis.
+
+    Args:
+        value: Tensor given to the rule.
+        dim: Axis of the scenes; None for a shared value, which is repeated, with its gradient summed in a fixed order.
+        count: Number of scenes.
+
+    Returns:
+        Tensor (scenes, ...).
+    """
     if dim is None:
         return broadcast(value, (count, *value.shape))
     return value.movedim(dim, 0)

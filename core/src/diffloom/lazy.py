@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["lazy_exports"]
 
-# Patterns in place of ast.parse, which takes milliseconds for a long stub.
+# Patterns instead of ast.parse, which takes milliseconds for a long stub.
 _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.+)$", re.MULTILINE)
 _NAME = re.compile(r"(\w+)(?: as (\w+))?")
 
@@ -28,6 +28,9 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
     Args:
         package: Name of the package, ``__name__`` of its ``__init__.py``.
+
+    Returns:
+        The two functions.
     """
     homes = cache(partial(_read_stub, package))
 
@@ -39,7 +42,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         else:
             home, original = homes()[name]
             found = getattr(import_module(home), original)
-        setattr(sys.modules[package], name, found)  # found without this function from now on
+        setattr(sys.modules[package], name, found)  # later lookups do not call this function
         return found
 
     return get, lambda: sorted(homes())

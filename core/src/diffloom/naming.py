@@ -1,4 +1,4 @@
-"""Names with a dot: parameters of parts of a model, such as ``ball.mass``."""
+"""Dotted names of parameters of a model's parts, such as ``ball.mass``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,29 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def select_part(name: str, values: Mapping[str, Value]) -> dict[str, Value]:
-    """Values whose names begin with ``name.``, without that."""
+    """Return the values of one part, without its prefix.
+
+    Args:
+        name: Name of the part, such as "ball".
+        values: Values by dotted name.
+
+    Returns:
+        Values whose names begin with ``name.``, by the rest of the name.
+    """
     prefix = f"{name}."
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
 
 
 def prefix_spec(name: str, spec: ParamSpec) -> ParamSpec:
-    """A part's spec under the name it has in the whole, axes included."""
+    """Return the spec of a part's parameter under its dotted name, axes included.
+
+    Args:
+        name: Name of the part.
+        spec: Spec inside the part.
+
+    Returns:
+        Spec called ``name.spec``.
+    """
     return replace(
         spec,
         name=f"{name}.{spec.name}",
@@ -33,7 +49,18 @@ def prefix_spec(name: str, spec: ParamSpec) -> ParamSpec:
 
 
 def check_name(what: str, name: object) -> str:
-    """``name`` if a part may be called so; what: the parts, such as "terms"."""
+    """Return ``name`` if it is a valid name of a part.
+
+    Args:
+        what: Kind of the parts in messages, such as "terms".
+        name: Name to check.
+
+    Returns:
+        The name.
+
+    Raises:
+        InputError: The name has characters other than lower case letters, digits and _.
+    """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InputError(f"{what}: got the name {name!r}; expected lower case letters, digits and _, such as 'ball'")
     return name

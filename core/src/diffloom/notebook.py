@@ -14,19 +14,36 @@ if TYPE_CHECKING:
 
 __all__ = ["format_html_table", "format_tensor"]
 
-MOST_FACES = 3000  # that are drawn: a browser shows no more in good time
-SIZE = 220  # of a drawing [px]
+#: Largest number of faces that are drawn, because browsers are slow with more.
+MOST_FACES = 3000
+#: Width and height of a drawing [px].
+SIZE = 220
 
 
 def format_html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts, which are escaped."""
+    """Return a table as HTML, with escaped cells.
+
+    Args:
+        head: Headings of the columns.
+        rows: Cells by row.
+
+    Returns:
+        HTML text.
+    """
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def format_tensor(value: Tensor) -> str:
-    """Format a tensor in one line: its numbers if there are at most four, else its shape and range."""
+    """Return a tensor in one line: its numbers if there are at most four, else its shape and range.
+
+    Args:
+        value: Tensor of any shape.
+
+    Returns:
+        Text.
+    """
     flat = value.detach().flatten().tolist()
     if value.dim() == 0:
         return f"{flat[0]:.6g}"
@@ -36,13 +53,13 @@ def format_tensor(value: Tensor) -> str:
 
 
 def format_params_html(values: Mapping[str, Tensor], dtype: torch.dtype) -> str:
-    """The parameters as a table."""
+    """Return the parameters as an HTML table."""
     rows = [(name, format_tensor(value), "yes" if value.requires_grad else "") for name, value in values.items()]
     return format_html_table(("parameter", "value", "gradient"), rows) + f"<p>{escape(str(dtype))}</p>"
 
 
 def format_surface_html(surface: Surface) -> str:
-    """What the surface consists of, and its first frame from the front and above."""
+    """Return the counts of a surface, and a drawing of its first frame from the front and above."""
     vertices = surface.vertices.detach()
     rows = [("frames", str(len(surface))), ("vertices", str(vertices.shape[1])), ("faces", str(len(surface.faces)))]
     if vertices.numel():
@@ -53,7 +70,7 @@ def format_surface_html(surface: Surface) -> str:
 
 
 def _drawing(vertices: Tensor, faces: Tensor) -> str:
-    """An SVG of one frame: faces from back to front, lighter where they face the eye."""
+    """Return an SVG of one frame: faces from back to front, shaded by their angle to the viewer."""
     turn = torch.tensor([[0.82, 0.0, -0.57], [-0.22, 0.92, -0.32], [0.53, 0.39, 0.75]], dtype=vertices.dtype)
     seen = (vertices - 0.5 * (vertices.amin(0) + vertices.amax(0))) @ turn.T
     scale = 0.46 * SIZE / max(float(seen[:, :2].abs().max()), 1e-9)

@@ -1,4 +1,4 @@
-"""Run a model, of one scene or of a batch: ``simulate`` is the function that most users call."""
+"""Simulation of a model, of one scene or of a batch: ``simulate`` is the function that most users call."""
 
 from __future__ import annotations
 
@@ -43,25 +43,33 @@ def simulate(
     control: Control | None = None,
     state: State | None = None,
 ) -> Trajectory:
-    """Advance a model by equal steps and return the saved states, differentiable.
+    """Advance a model by equal steps, and return the saved states, differentiable.
+
+    path = simulate(model, params, dt=1e-3, steps=400, save_every=10)
+    path.q[-1]  # coordinates at the end
 
     Args:
-        model: The model.
-        params: Its parameters, from ``model.params(...)``; the defaults if not given. Those made with
-            ``model.params(batch=n)`` are of n scenes, which run at once; the trajectory then has a leading axis of
-            scenes.
+        model: Model to simulate.
+        params: Parameters from ``model.params(...)``; the defaults if None. Parameters from ``model.params(batch=n)``
+            are
+            those of n scenes, which run at once; the trajectory then has a leading axis of scenes.
         dt: Length of a step [s].
-        steps: Number of steps; of a batch one number for all scenes, or one each.
-        save_every: Save the start and every so many steps. Default: every step.
-        save: Step counts to save, in place of ``save_every``.
-        integrator: A name such as "semi_implicit" or "backward_euler", or an object; the model's default if not given.
+        steps: Number of steps; for a batch one number for all scenes, or one each.
+        save_every: Number of steps between saved states, from the start on; 1 by default.
+        save: Step counts to save, instead of ``save_every``.
+        integrator: Registered name such as "semi_implicit" or "backward_euler", or an object; None for the model's
+            default.
         gradient: ``StoreAll()`` (default), ``Checkpointed()`` or ``NoGradient()``.
-        control: One row per step for parameters that are declared ``per_step``; of a batch it may have a leading axis
-            of scenes.
-        state: State to start from instead of the model's own; of a batch it may have a leading axis of scenes.
+        control: Values per step of parameters declared ``per_step``, one row for each step; for a batch they may have a
+            leading axis of scenes.
+        state: Start state instead of the model's own; for a batch it may have a leading axis of scenes.
 
     Returns:
-        The states at the saved steps.
+        Trajectory of the saved states.
+
+    Raises:
+        InputError: An argument is wrong, or the integrator does not support the model.
+        SimulationError: The simulation became unstable or did not converge.
     """
     given = params if params is not None else model.params()
     if given.batch is not None:
@@ -98,14 +106,14 @@ def simulate(
 
 
 def _instead(model: Model, dynamics: Dynamics) -> str:
-    """Which integrator to set, the model's own default first: the end of a message that one was refused."""
+    """Return the end of a message about a refused integrator: the integrators to set, the model's default first."""
     able = []
     for name in dict.fromkeys((model.default_integrator, *integrators())):
         try:
             if get_integrator(name)().refuses(dynamics) is None:
                 able.append(name)
         except (PluginError, TypeError):
-            continue  # It cannot be loaded, or needs settings: no advice to give.
+            continue  # cannot be loaded, or needs settings: not recommended
     if not able:
         return "; no installed integrator advances it"
     others = f" (or one of {', '.join(able[1:])})" if len(able) > 1 else ""
@@ -113,7 +121,7 @@ def _instead(model: Model, dynamics: Dynamics) -> str:
 
 
 def select_saved_steps(steps: int, every: int | None, chosen: Sequence[int] | None) -> tuple[int, ...]:
-    """The step counts to save."""
+    """Return the step counts to save."""
     if every is not None and chosen is not None:
         raise InputError("simulate: got both save_every and save; give one of them")
     if chosen is not None:
@@ -133,10 +141,10 @@ def _simulate_batch(
     state: State | None,
     **how: Any,
 ) -> Trajectory:
-    """Run ``simulate`` of a batch under vmap; control and state are one for all scenes, or have an axis of scenes."""
+    """Simulate a batch under vmap; control and state are shared by all scenes, or have an axis of scenes."""
     batch = int(params.batch or 1)
     longest, lengths = _lengths(steps, batch)
-    # A gradient that is shared is summed over scenes here, in a fixed order, and not wherever scenes meet.
+    # Gradients of shared values are summed over scenes here, in a fixed order.
     own = {
         name: value if name in params.per_scene else broadcast(value, (batch, *value.shape))
         for name, value in params.items()
@@ -165,6 +173,7 @@ def _simulate_batch(
 
 
 def _lengths(steps: int | Sequence[int], batch: int) -> tuple[int, list[int] | None]:
+    """Return the largest number of steps, and the number of each scene if they differ."""
     if not isinstance(steps, Sequence):
         return as_whole_number("steps", steps), None
     lengths = [as_whole_number("steps", n) for n in steps]
@@ -174,7 +183,10 @@ def _lengths(steps: int | Sequence[int], batch: int) -> tuple[int, list[int] | N
 
 
 def _padded(path: Trajectory, lengths: list[int], dt: float, start: float) -> Trajectory:
-    """Frames beyond a scene's length as its last one within it, and the mask of the others. start: time [s]."""
+    """Return a trajectory whose frames beyond a scene's length repeat its last one, with the mask of the valid frames.
+
+    ``start`` is the time of the first step [s].
+    """
     mask = ((path.times - start) / dt).round()[None, :] <= torch.tensor(lengths)[:, None]
     if not bool(mask[:, 0].all()):
         b = int((~mask[:, 0]).nonzero()[0])
@@ -193,12 +205,12 @@ def _padded(path: Trajectory, lengths: list[int], dt: float, start: float) -> Tr
 def _controls(
     model: Model, control: Control | None, steps: int, batch: int
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Controls of each scene, and those for all."""
+    """Return the controls of each scene, and the shared controls."""
     own: dict[str, Tensor] = {}
     for_all: dict[str, Tensor] = {}
     full = {spec.name: (steps, *spec.full_shape(model.axes)) for spec in model.specs}
     for name, value in (control or {}).items():
-        # A control always has its axis of steps, and may leave out leading axes behind it.
+        # A control always has an axis of steps; broadcasting may omit the axes after it.
         each = value.dim() > 1 and tuple(value.shape[:2]) == (batch, steps)
         if each and value.shape[0] == steps and name in full:
             wide = value.dim() - len(full[name])
@@ -208,7 +220,7 @@ def _controls(
 
 
 def _states(model: Model, params: Params, state: State | None, batch: int) -> tuple[Any, State | None]:
-    """q and u of each scene, or the one state for all."""
+    """Return q and u of each scene, or the shared state."""
     if state is None:
         return None, None
     usual = model.initial_state(params.scene(0))
@@ -224,9 +236,21 @@ def _states(model: Model, params: Params, state: State | None, batch: int) -> tu
 
 
 def batch_surface(model: Model, trajectory: Trajectory, params: Params) -> Surface:
-    """What a renderer draws of a batch in one call: the frames of the first scene, then those of the second, and so on.
+    """Return the surface of a batch for one call of a renderer: the frames of the first scene, of the second, and so
+    on.
 
-    ``image.rgba.unflatten(0, (batch, -1))`` tells the scenes apart again.
+    ``image.rgba.unflatten(0, (batch, -1))`` separates the scenes again.
+
+    Args:
+        model: Model of the trajectory.
+        trajectory: Result of ``simulate`` for a batch.
+        params: Parameters of the batch.
+
+    Returns:
+        Surface with batch * frames frames.
+
+    Raises:
+        InputError: The numbers of scenes differ, or textures differ by scene.
     """
     if trajectory.batch is None or params.batch != trajectory.batch:
         raise InputError(

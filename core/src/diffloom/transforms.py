@@ -1,6 +1,6 @@
-"""What of diffloom runs under the transforms of ``torch.func``, in one place: the rest asks here.
+"""Behaviour under the transforms of ``torch.func``, in one place.
 
-Under ``vmap`` a tensor stands for one scene and carries all of them. What is checked at the door is checked of all.
+Under ``vmap`` a tensor stands for one scene and holds all of them. Input checks apply to the values of all scenes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 _functorch = torch._C._functorch
 
-#: What is told where a rollout meets a transform that it cannot run under.
+#: Message for a rollout under a transform that it does not support.
 REFUSED = (
     "simulate: a rollout runs under torch.func.vmap, and under no other transform of torch.func; for gradients use "
     "backward() or torch.autograd.grad around vmap, which reach every scene"
@@ -48,19 +48,28 @@ REFUSED = (
 
 
 def unwrap_values(tensor: Tensor) -> Tensor:
-    """The numbers of all scenes behind ``tensor``, scenes first, without gradient, for checks at the door.
+    """Return the values of all scenes behind ``tensor`` for input checks, scenes first, detached.
 
-    Where no transform is on it is the tensor itself, detached.
+    Args:
+        tensor: Tensor, possibly inside transforms.
+
+    Returns:
+        Ordinary tensor; without transforms ``tensor`` itself, detached.
     """
     return _innermost(tensor).detach()
 
 
 def needs_gradient(tensor: Tensor) -> bool:
-    """Whether a gradient is asked for; ``requires_grad`` says no of every tensor under vmap."""
+    """Return True if a gradient is required; under vmap ``requires_grad`` is False for every tensor.
+
+    Args:
+        tensor: Tensor, possibly inside transforms.
+    """
     return _innermost(tensor).requires_grad
 
 
 def _innermost(tensor: Tensor) -> Tensor:
+    """Return the ordinary tensor inside all transforms, scenes first."""
     while _functorch.is_functorch_wrapped_tensor(tensor):
         scenes = _functorch.maybe_get_bdim(tensor)
         tensor = _functorch.get_unwrapped(tensor)
@@ -69,15 +78,21 @@ def _innermost(tensor: Tensor) -> Tensor:
 
 
 def is_transforming() -> bool:
-    """Whether a transform is on."""
+    """Return True inside a transform."""
     return bool(torch._C._are_functorch_transforms_active())
 
 
 def apply_vmap_rule(rule: Callable[..., tuple[Any, tuple[int, ...]]], *given: Any) -> tuple[Tensor, ...] | None:
-    """``rule(info, in_dims, *given)`` of a ``Function.vmap``, as its ``apply`` would call it, for the scenes that are
-    mapped over now; None where no ``vmap`` is the innermost transform, or it carries none of them.
+    """Apply the ``vmap`` rule of an autograd function directly to the current batch.
 
-    With as many tensors as a rollout has, what PyTorch does around it takes longer than the rollout.
+    PyTorch's own dispatch takes longer than a rollout for as many tensors as a rollout has.
+
+    Args:
+        rule: ``rule(info, in_dims, *given)`` of a ``Function.vmap``.
+        *given: Arguments of the function.
+
+    Returns:
+        Batched results; None if the innermost transform is not a ``vmap``, or no argument is batched.
     """
     mapping = retrieve_current_functorch_interpreter()
     if not isinstance(mapping, VmapInterpreter):
@@ -97,31 +112,44 @@ def apply_vmap_rule(rule: Callable[..., tuple[Any, tuple[int, ...]]], *given: An
 
 
 def is_transformed(tensors: Iterable[Tensor]) -> bool:
-    """Whether one of the tensors belongs to a transform that is on."""
+    """Return True if one of the tensors belongs to an active transform.
+
+    Args:
+        tensors: Tensors to look at.
+    """
     return any(_functorch.is_functorch_wrapped_tensor(tensor) for tensor in tensors)
 
 
 def is_mapped(tensor: Tensor) -> bool:
-    """Whether ``tensor`` carries several scenes."""
+    """Return True if ``tensor`` holds several scenes.
+
+    Args:
+        tensor: Tensor, possibly inside transforms.
+    """
     return bool(_functorch.is_batchedtensor(tensor))
 
 
 @contextmanager
 def explain_batch_errors(what: str) -> Iterator[None]:
-    """BatchError in place of what PyTorch says when ``what`` asks for the numbers of one scene and there are many."""
+    """Context manager: raise BatchError instead of PyTorch's error if code needs the values of one scene inside a
+    batch.
+
+    Args:
+        what: Name of the function that runs, for the message.
+    """
     try:
         yield
     except SimulationError:
         raise
     except RuntimeError as error:
         raise BatchError(
-            f"{what} cannot be asked for many scenes at once: {error} Run them one by one; or let it look at numbers "
-            "through diffloom.transforms.concrete, which has those of all scenes"
+            f"{what} does not support a batch of scenes: {error} Run the scenes one by one; or read values through "
+            "diffloom.transforms.unwrap_values, which has those of all scenes"
         ) from error
 
 
 def suspend_transforms() -> AbstractContextManager[Any]:
-    """Where no transform is on: for what belongs to none of those that are."""
+    """Return a context manager inside which no transform is active, for tensors that belong to none."""
     if not is_transforming():
         return nullcontext()
     made: AbstractContextManager[Any] = temporarily_clear_interpreter_stack()
@@ -129,7 +157,11 @@ def suspend_transforms() -> AbstractContextManager[Any]:
 
 
 def refuse_tangents(tensors: Iterable[Tensor]) -> None:
-    """InputError where one of the tensors has a tangent of forward-mode differentiation, which would be lost."""
+    """Raise InputError if one of the tensors has a tangent of forward-mode differentiation, which would be lost.
+
+    Args:
+        tensors: Inputs of a rollout.
+    """
     if forward_ad._current_level < 0:
         return
     try:
@@ -144,15 +176,19 @@ def refuse_tangents(tensors: Iterable[Tensor]) -> None:
 
 
 def refuse_functionalize() -> None:
-    """InputError where ``torch.func.functionalize`` is on."""
+    """Raise InputError under ``torch.func.functionalize``."""
     found = retrieve_all_functorch_interpreters() if is_transforming() else []
     if any(one.key() == _functorch.TransformType.Functionalize for one in found):
         raise InputError(REFUSED)
 
 
 def refuse_many_cotangents(cotangents: Iterable[Tensor]) -> None:
-    """InputError in a backward pass that is asked for several gradients at once."""
-    # Vectorised gradients still come by the vmap of old, whose tensors are of another kind.
+    """Raise InputError in a backward pass for several gradients at once.
+
+    Args:
+        cotangents: Cotangents given to the backward pass.
+    """
+    # Vectorised gradients use the legacy vmap, whose tensors have another type.
     given = list(cotangents)
     if is_transformed(given) or any(_functorch.is_legacy_batchedtensor(t) for t in given):
         raise InputError(
@@ -162,7 +198,7 @@ def refuse_many_cotangents(cotangents: Iterable[Tensor]) -> None:
 
 
 class _Once(torch.autograd.Function):
-    """A gradient that cannot be differentiated again; inputs: of what it is the gradient of."""
+    """Identity whose result cannot be differentiated again."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, *inputs: Tensor) -> Tensor:
@@ -179,9 +215,16 @@ class _Once(torch.autograd.Function):
 def refuse_second_derivatives(
     gradients: Iterable[Tensor | None], inputs: Iterable[Tensor]
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of a backward pass, which say so where someone differentiates them again; else they would seem to
-    be constant. inputs: of what they are the gradients."""
-    if not torch.is_grad_enabled():  # which it is under create_graph=True alone
+    """Return the gradients of a backward pass so that differentiating them raises InputError; they would seem constant.
+
+    Args:
+        gradients: Gradients, None for inputs without one.
+        inputs: Inputs of the forward pass.
+
+    Returns:
+        The same values.
+    """
+    if not torch.is_grad_enabled():  # enabled under create_graph=True alone
         return tuple(gradients)
     sources = [t for t in inputs if t.requires_grad]
     return tuple(None if g is None else _Once.apply(g, *sources) for g in gradients)  # type: ignore[no-untyped-call]

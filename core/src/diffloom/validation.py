@@ -1,4 +1,4 @@
-"""Validation of arguments: each check raises InputError that says what was given, what was expected and what to do."""
+"""Input checks: each raises InputError that says what was given, what was expected and what to do."""
 
 from __future__ import annotations
 
@@ -40,16 +40,35 @@ FLOATS = (torch.float32, torch.float64)
 
 
 def suggest_name(name: object, allowed: Iterable[str]) -> str:
-    """A hint such as ``"; did you mean 'mass'?"`` or an empty string."""
+    """Return a hint such as ``"; did you mean 'mass'?"``, or an empty string.
+
+    Args:
+        name: Name that was not found.
+        allowed: Names that exist.
+
+    Returns:
+        Hint to append to a message.
+    """
     found = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.6) if isinstance(name, str) else []
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
 def as_float_tensor(what: str, value: object, dtype: torch.dtype | None = None, device: object = None) -> Tensor:
-    """``value`` as a floating-point tensor.
+    """Return ``value`` as a floating-point tensor.
 
-    Tensors keep their dtype, and must have ``dtype`` when that is given: float32 and float64 are never mixed
-    silently. Numbers, sequences and NumPy arrays take ``dtype`` (float32 when not given).
+    Precision is never changed silently: tensors keep their dtype.
+
+    Args:
+        what: Name of the value in messages.
+        value: Tensor, number, sequence or NumPy array.
+        dtype: Required dtype of tensors, and dtype of everything else (float32 if None).
+        device: Device of new tensors.
+
+    Returns:
+        Tensor of float32 or float64.
+
+    Raises:
+        InputError: The value is not numeric, or a tensor has another dtype.
     """
     if isinstance(value, Tensor):
         if value.dtype not in FLOATS:
@@ -70,7 +89,19 @@ def as_float_tensor(what: str, value: object, dtype: torch.dtype | None = None, 
 
 
 def check_shape(what: str, tensor: Tensor, *expected: Sequence[int | str]) -> Tensor:
-    """Raise unless ``tensor`` has one of the expected shapes; a name such as "frames" stands for any length."""
+    """Return ``tensor`` if it has one of the expected shapes.
+
+    Args:
+        what: Name of the tensor in messages.
+        tensor: Tensor to check.
+        *expected: Shapes; a name such as "frames" stands for any length.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        InputError: The shape is none of these.
+    """
     for shape in expected:
         if tensor.dim() == len(shape) and all(
             isinstance(want, str) or want == got for want, got in zip(shape, tensor.shape, strict=True)
@@ -81,7 +112,18 @@ def check_shape(what: str, tensor: Tensor, *expected: Sequence[int | str]) -> Te
 
 
 def check_real(what: str, tensor: Tensor) -> Tensor:
-    """The tensor, or InputError unless it holds floating-point numbers, laid out densely."""
+    """Return ``tensor`` if it is a dense tensor of floats.
+
+    Args:
+        what: Name of the tensor in messages.
+        tensor: Tensor to check.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        InputError: The tensor is sparse, or holds other numbers.
+    """
     if not tensor.is_floating_point() or tensor.layout != torch.strided:
         kind = "sparse" if tensor.layout != torch.strided else str(tensor.dtype).removeprefix("torch.")
         raise InputError(f"{what}: got {kind} numbers; expected a dense tensor of float32 or float64")
@@ -89,9 +131,20 @@ def check_real(what: str, tensor: Tensor) -> Tensor:
 
 
 def check_finite(what: str, tensor: Tensor) -> Tensor:
-    """Raise when ``tensor`` holds NaN or infinity, naming the first place."""
+    """Return ``tensor`` if it holds neither NaN nor infinity.
+
+    Args:
+        what: Name of the tensor in messages.
+        tensor: Tensor to check, possibly inside transforms.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        InputError: A value is not finite; the message gives the first index.
+    """
     numbers = unwrap_values(tensor)
-    if math.isfinite(numbers.sum().item()):  # finite numbers may add up to infinity, the others never to less
+    if math.isfinite(numbers.sum().item()):  # a finite sum means finite numbers; the converse does not hold
         return tensor
     bad = ~torch.isfinite(numbers)
     if bool(bad.any()):
@@ -100,20 +153,32 @@ def check_finite(what: str, tensor: Tensor) -> Tensor:
     return tensor
 
 
-#: What lengths, colours and the like may come to before products of a few of them leave float32.
+#: Largest lengths, colours and the like, so that products of a few of them stay within float32.
 LARGEST = 1e9
-#: Numbers up to which their sum of squares is quicker to look at than the least and the largest of them.
+#: Element count up to which the sum of squares is quicker to compute than the range.
 FEW = 4096
 
 
 def check_magnitude(what: str, tensor: Tensor, most: float = LARGEST) -> Tensor:
-    """Raise when ``tensor`` holds NaN, infinity, or numbers beyond ``most`` of either sign."""
+    """Return ``tensor`` if it holds neither NaN, infinity nor numbers beyond +-``most``.
+
+    Args:
+        what: Name of the tensor in messages.
+        tensor: Tensor to check.
+        most: Largest allowed absolute value, 1e9 by default.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        InputError: A number is out of range.
+    """
     if tensor.numel() == 0:
         return tensor
     numbers = tensor.detach()
     if numbers.is_cpu and tensor.numel() < FEW:
         few = numbers.numpy()
-        if float(np.vdot(few, few)) <= most * most:  # none can be larger than all together; never so where one is NaN
+        if float(np.vdot(few, few)) <= most * most:  # no number exceeds their norm; false if one is NaN
             return tensor
     low, high = (bound.item() for bound in torch.aminmax(numbers))
     if -most <= low and high <= most:
@@ -123,7 +188,18 @@ def check_magnitude(what: str, tensor: Tensor, most: float = LARGEST) -> Tensor:
 
 
 def as_whole_number(what: str, given: object) -> int:
-    """``given`` as an int; what is not whole, or no number at all, is an InputError."""
+    """Return ``given`` as an int.
+
+    Args:
+        what: Name of the number in messages.
+        given: Value to check.
+
+    Returns:
+        Integer below 2^31.
+
+    Raises:
+        InputError: The value is not an integer; booleans are refused too.
+    """
     try:
         number = operator.index(given)  # type: ignore[arg-type]
     except TypeError:
@@ -134,7 +210,19 @@ def as_whole_number(what: str, given: object) -> int:
 
 
 def check_choice(what: str, given: str, allowed: Iterable[str]) -> str:
-    """Raise unless ``given`` is one of ``allowed``."""
+    """Return ``given`` if it is one of ``allowed``.
+
+    Args:
+        what: Name of the setting in messages.
+        given: Value to check.
+        allowed: Allowed values.
+
+    Returns:
+        The value.
+
+    Raises:
+        InputError: The value is another one; the message suggests the closest.
+    """
     options = sorted(allowed)
     if given not in options:
         raise InputError(f"{what}: got {given!r}; expected one of {', '.join(options)}{suggest_name(given, options)}")
@@ -145,16 +233,26 @@ _WORDS: dict[Any, str] = {float: "a number", int: "a whole number", bool: "True 
 
 
 def check_setting(what: str, value: object, hint: Any) -> None:
-    """Raise unless ``value`` is what ``hint`` says, of plain kinds: numbers, texts, choices, tuples of them and None.
+    """Raise InputError unless ``value`` matches a type annotation.
 
-    Tensors, arrays and every other kind of hint are left to who takes them.
+    Checked are numbers, strings, literals, tuples of them and None. Other annotations, and tensors and arrays, are left
+    to the code that uses the value.
+
+    Args:
+        what: Name of the setting in messages.
+        value: Value to check.
+        hint: Type annotation.
     """
     if not _fits(value, hint):
         raise InputError(f"{what}: got {value!r}; expected {_wanted(value, hint)}")
 
 
 def check_settings(owner: object) -> None:
-    """Raise unless every field of a dataclass's instance is what its annotation says; of others nothing is known."""
+    """Raise InputError unless every field of a dataclass instance matches its annotation.
+
+    Args:
+        owner: Instance; other objects than dataclasses are not checked.
+    """
     kind: Any = type(owner)
     for each in fields(kind) if is_dataclass(kind) else ():
         hint = get_setting_types(kind).get(each.name, Any)
@@ -162,7 +260,13 @@ def check_settings(owner: object) -> None:
 
 
 def check_arguments(what: str, factory: Callable[..., Any], given: Mapping[str, object]) -> None:
-    """Raise unless arguments by name are what the annotations of ``factory`` say."""
+    """Raise InputError unless arguments match the annotations of ``factory``.
+
+    Args:
+        what: Name of the thing in messages.
+        factory: Function or class.
+        given: Arguments by name.
+    """
     hints = get_setting_types(factory)
     for name, value in given.items():
         check_setting(f"{what}.{name}", value, hints.get(name, Any))
@@ -170,15 +274,23 @@ def check_arguments(what: str, factory: Callable[..., Any], given: Mapping[str, 
 
 @lru_cache(maxsize=256)
 def get_setting_types(factory: Callable[..., Any]) -> Mapping[str, Any]:
-    """Annotations by argument; empty where they cannot be had."""
+    """Return the annotations of a factory's parameters.
+
+    Args:
+        factory: Function or class.
+
+    Returns:
+        Types by parameter name; empty if they cannot be resolved.
+    """
     of = factory.__init__ if inspect.isclass(factory) else factory
     try:
         return get_type_hints(of)
-    except Exception:  # names that only a type checker imports
+    except Exception:  # names imported for type checkers alone
         return {}
 
 
 def _fits(value: object, hint: Any) -> bool:
+    """Return True if a value matches an annotation."""
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, each) for each in get_args(hint))
     if isinstance(value, Tensor | np.ndarray):
@@ -199,6 +311,7 @@ def _fits(value: object, hint: Any) -> bool:
 
 
 def _fits_each(value: object, hints: tuple[Any, ...]) -> bool:
+    """Return True if the entries of a sequence match their annotations."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         return False
     if len(hints) == 2 and hints[1] is Ellipsis:
@@ -207,6 +320,7 @@ def _fits_each(value: object, hints: tuple[Any, ...]) -> bool:
 
 
 def _wanted(value: object, hint: Any) -> str:
+    """Return the values that an annotation allows, in words."""
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(_wanted(value, each) for each in get_args(hint))
     if get_origin(hint) is Literal:

@@ -42,7 +42,7 @@ def test_it_examines_the_runtime_first_and_what_plugins_diagnose(run, registry):
     assert found["PyTorch"]["health"] == "ok"
     assert (found["Organ"]["health"], found["Organ"]["detail"]) == (
         "absent",
-        "not installed; it would bring a deep sound",
+        "not installed; needed for a deep sound",
     )
     assert found["unlucky"]["detail"] == "OSError: no such luck", "a part that fails is itself a finding"
 

@@ -12,7 +12,7 @@ from diffloom.plugins.entry import Origin, PluginReport, PluginState
 def test_help_lists_every_command_by_its_summary_and_imports_none(run):
     result = run("--help")
     assert result.exit_code == 0
-    for line in ("absent   Not there", "hello    Greet", "doctor   Say what runs here", "plugins  List, check"):
+    for line in ("absent   Not there", "hello    Greet", "doctor   Report what runs here", "plugins  List, check"):
         assert line in result.output
 
 

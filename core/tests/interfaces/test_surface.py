@@ -24,7 +24,7 @@ FACES = torch.tensor([[0, 1, 2], [0, 2, 3]])
         (lambda: Surface(POINTS, FACES, colours=torch.rand(3, 4, 3)), "vertices has 2 frames, Surface.colours has 3"),
         (
             lambda: Surface(POINTS, FACES, texture=Texture(torch.rand(3, 4, 4, 3), torch.rand(4, 2))),
-            "vertices has 2 frames, Texture.image has 3 frames; expected the same number, or 1",
+            "vertices has 2 frames, Texture.image has 3 frames; expected one number for all, or 1",
         ),
         (lambda: Texture(torch.rand(1, 2, 4, 4, 3), torch.rand(4, 2)), r"or \(frames, height, width, 3\)"),
         (lambda: Material(shading="fong"), "did you mean 'phong'"),

@@ -185,7 +185,7 @@ def test_a_name_that_a_broken_plugin_bears_names_it_too(candidate):
     assert "comes with the plugin 'x' of loom-sails 1.2, which is broken: OSError: bad" in lost(registry, "sails")
     told = lost(registry, "anchors")
     assert "there is no model 'anchors'" in told
-    assert "could not be loaded: plugin 'ropes' of loom-ropes 1.2 is broken: ImportError: no numpi" in told
+    assert "failed to load: plugin 'ropes' of loom-ropes 1.2 is broken: ImportError: no numpi" in told
 
 
 def test_a_plugin_with_a_hook_the_core_does_not_know_loads_with_a_warning(toy, candidate, capsys):

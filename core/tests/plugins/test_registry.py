@@ -57,7 +57,7 @@ def test_a_published_name_whose_plugin_did_not_load_says_why(state):
 
 @pytest.mark.parametrize("name", [None, 3, ["fem"], object])
 def test_names_are_strings(name):
-    with pytest.raises(UnknownNameError, match="a model is asked for by its name, not by"):
+    with pytest.raises(UnknownNameError, match="a model is looked up by its name: got"):
         Registry().get_model(name)
 
 

@@ -152,7 +152,7 @@ def test_a_folder_that_others_may_write_to_is_refused(project, tmp_path):
         cache.chmod(mode)
         done = run(project, cache)
         assert done.returncode != 0
-        assert "others may write" in done.stderr and "chmod" in done.stderr and "DIFFLOOM_CACHE_DIR" in done.stderr
+        assert "other users may write" in done.stderr and "chmod" in done.stderr and "DIFFLOOM_CACHE_DIR" in done.stderr
         assert not code_files(cache)
 
 

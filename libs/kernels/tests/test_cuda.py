@@ -371,5 +371,5 @@ def test_faults_are_counted_by_kind():
 
 def test_host_arrays_are_refused_on_cuda():
     pytest.importorskip("numba_cuda")
-    with pytest.raises(TypeError, match=r"X is in host memory but the run is on CUDA"):
+    with pytest.raises(TypeError, match=r"X is in host memory, but the run is on CUDA"):
         program.run("rollout", *samples(np.float32)["rollout"], target="cuda")

@@ -23,4 +23,4 @@ def test_a_folder_of_compiled_code_that_others_may_write_to_is_told(monkeypatch,
     monkeypatch.setenv("DIFFLOOM_CACHE_DIR", str(tmp_path))
     found = doctor._compiled_code()
     assert found.health == "fatal"
-    assert "others may write" in found.detail and "DIFFLOOM_CACHE_DIR" in found.advice
+    assert "other users may write" in found.detail and "DIFFLOOM_CACHE_DIR" in found.advice

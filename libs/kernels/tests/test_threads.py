@@ -93,7 +93,7 @@ def test_count_by_call():
         set_num_threads(1)
         assert num_threads() == 1
         assert threads().count == 1
-        with pytest.raises(ValueError, match="0 threads asked for; this process may use 1 to"):
+        with pytest.raises(ValueError, match="set_num_threads: got 0; this process may use 1 to"):
             set_num_threads(0)
     finally:
         _chosen.clear()

@@ -93,7 +93,7 @@ def test_losses_of_goals_see_a_region_and_places(toy):
         (GOAL.replace("0.4", "0.9"), "target.at: got 0.9 s; the simulation covers 0 s to 0.4 s"),
         (GOAL + 'video = "clip.mp4"\n', "target.video: this belongs to a video"),
         (GOAL + "centre = [0, 0, 0]\n", "got image and centre"),
-        (GOAL + 'goals = [{ image = "goal.png" }]\n', "the target itself is a goal too"),
+        (GOAL + 'goals = [{ image = "goal.png" }]\n', "has a goal of its own too"),
         ("[target]\ngoals = [{ at = 0.2 }]\n", "got no goal; expected an image"),
         ("[target]\npose = { speed = 3 }\n", "the model has no such parameter"),
         ('[target]\nimage = "nowhere.png"\n', "nowhere.png"),

@@ -192,7 +192,7 @@ def test_a_wrong_schedule_of_a_loss_is_explained(toy_file, scale, said):
 def test_a_row_may_be_added_at_the_end_only(toy_file):
     stage = "{ optimiser = 'adam', iterations = 2 }"
     assert len(load_file(toy_file, settings=[f"stages.1={stage}"]).content.stages) == 2
-    with pytest.raises(InputError, match="counts rows of a list"):
+    with pytest.raises(InputError, match="expected the number of a row"):
         load_file(toy_file, settings=[f"stages.2={stage}"])
 
 

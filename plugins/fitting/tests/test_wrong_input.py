@@ -111,7 +111,7 @@ SCENE = {
     "colour in 0..255": (lambda: f.Appearance(colour=(255, 0, 0)), "expected red, green and blue in 0..1"),
     "shading": (lambda: f.Appearance(shading="shiny"), "Appearance.shading: got 'shiny'; expected one of unlit"),
     "ambient a text": (lambda: f.Appearance(ambient="dim"), "Appearance.ambient: got 'dim'; expected a number"),
-    "light from nowhere": (lambda: scene(lights=DirectionalLight((0, 0, 0))), "expected a way to go, not 0"),
+    "light from nowhere": (lambda: scene(lights=DirectionalLight((0, 0, 0))), "expected a direction other than"),
     "waypoint's time": (lambda: f.Waypoint("0 s"), "Waypoint.time: got '0 s'; expected a number"),
     "goal's time": (lambda: Goal("late"), "goal.at [s]: got 'late'"),
     "names of other unknowns": (

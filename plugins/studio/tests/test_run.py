@@ -57,7 +57,7 @@ def test_a_run_leaves_a_whole_folder(toy):
 def test_a_taken_folder_is_not_overwritten(toy):
     invoke("toy.toml", "--quick", "--no-report", "--out", "there")
     before = (toy / "there" / "result.json").read_bytes()
-    with pytest.raises(InputError, match="holds a run already; go on with --resume"):
+    with pytest.raises(InputError, match="holds a run already; continue it with --resume"):
         invoke("toy.toml", "--quick", "--out", "there", code=1)
     assert (toy / "there" / "result.json").read_bytes() == before
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_resumed_is_explained(toy):
         invoke("--resume", "nowhere", code=1)
     invoke("toy.toml", "--quick", "--no-report", "--out", "damaged")
     (toy / "damaged" / "checkpoint.pt").write_bytes(b"no checkpoint")
-    with pytest.raises(InputError, match=r"checkpoint .* is damaged.*the one before it, of iteration \d+, is whole"):
+    with pytest.raises(InputError, match=r"checkpoint .* is damaged.*the previous one, of iteration \d+, is intact"):
         invoke("--resume", "damaged", code=1)
     assert "leave out other options" in invoke("--resume", "damaged", "--quick", code=2)
     assert "give an experiment FILE" in invoke(code=2)

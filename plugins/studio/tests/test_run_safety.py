@@ -69,7 +69,7 @@ def test_every_damaged_checkpoint_is_refused_and_the_one_before_offered(tmp_path
         path.write_bytes(damaged(whole, draw))
         if path.read_bytes() == whole:
             continue
-        with pytest.raises(FolderError, match=r"checkpoint .*checkpoint\.pt.*the one before it, of iteration 2"):
+        with pytest.raises(FolderError, match=r"checkpoint .*checkpoint\.pt.*the previous one, of iteration 2"):
             read_checkpoint(path)
         assert number >= 0
     os.replace(get_previous_path(path), path)
@@ -81,7 +81,7 @@ def test_when_both_are_damaged_that_is_said(tmp_path):
     for content in (b"", b"x" * 100):
         path.write_bytes(content)
         get_previous_path(path).write_bytes(content)
-        with pytest.raises(FolderError, match="none before it that can be used"):
+        with pytest.raises(FolderError, match="no usable checkpoint before it"):
             read_checkpoint(path)
 
 
@@ -120,10 +120,10 @@ def test_made_up_checkpoints_run_no_code_and_hold_states_only(tmp_path):
         buffer = io.BytesIO()
         torch.save(value, buffer)
         made_up(path, buffer.getvalue())
-        with pytest.raises(FolderError, match="is not a fit's"):
+        with pytest.raises(FolderError, match="holds no state of a fit"):
             read_checkpoint(path)
     made_up(path, b"PK\x03\x04 not a zip file")
-    with pytest.raises(FolderError, match="is not a fit's"):
+    with pytest.raises(FolderError, match="holds no state of a fit"):
         read_checkpoint(path)
     path.write_bytes(b"diffloom checkpoint 7 sha256 " + b"0" * 64 + b"\n")
     with pytest.raises(FolderError, match="of version 7, and this diffloom reads version 1"):

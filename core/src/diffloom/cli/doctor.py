@@ -1,6 +1,6 @@
-"""``diffloom doctor``: what runs here, what does not, and why.
+"""``diffloom doctor``: report on what runs here, what does not, and why.
 
-Plugins register their own part of the examination: a function that returns a `Section` of `DoctorFinding`s.
+Plugins register parts of the report: functions that return a `Section` of `DoctorFinding`s.
 """
 
 import importlib
@@ -28,10 +28,10 @@ _FIRST = ("runtime", "numba", "cuda")
 
 
 class Health(StrEnum):
-    """How a thing is.
+    """Result of one examination.
 
-    OK: it works. ABSENT: it is optional and not there, or cannot run on this machine. BROKEN: it is there and does
-    not work. FATAL: diffloom cannot work without it.
+    OK: it works. ABSENT: it is optional and not installed, or cannot run on this machine. BROKEN: it is installed and
+    does not work. FATAL: diffloom cannot work without it.
     """
 
     OK = "ok"
@@ -42,7 +42,14 @@ class Health(StrEnum):
 
 @dataclass(frozen=True)
 class DoctorFinding:
-    """One thing the doctor looked at: what it is, how it is, and, unless it is well, what to do."""
+    """Finding on one subject.
+
+    Args:
+        subject: Name of the thing examined.
+        health: Result.
+        detail: Explanation.
+        advice: What to do, unless it works.
+    """
 
     subject: str
     health: Health
@@ -52,19 +59,39 @@ class DoctorFinding:
 
 @dataclass(frozen=True)
 class Section:
-    """Findings that belong together."""
+    """Section of the report.
+
+    Args:
+        title: Heading; sections with one title are merged.
+        findings: Findings in order.
+    """
 
     title: str
     findings: tuple[DoctorFinding, ...]
 
 
 def format_error(error: BaseException) -> str:
-    """An exception in one line."""
+    """Return an exception in one line.
+
+    Args:
+        error: Exception.
+
+    Returns:
+        Its type and message.
+    """
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def run_probe(subject: str, probe: Callable[[], DoctorFinding]) -> DoctorFinding:
-    """The finding of ``look``; when looking itself fails, that is the finding."""
+    """Return the finding of ``probe``; an exception becomes a finding too.
+
+    Args:
+        subject: Name of the thing examined.
+        probe: Function without arguments.
+
+    Returns:
+        Finding.
+    """
     try:
         return probe()
     except (Exception, SystemExit) as error:
@@ -72,18 +99,21 @@ def run_probe(subject: str, probe: Callable[[], DoctorFinding]) -> DoctorFinding
 
 
 def find_library(subject: str, module: str, distribution: str, purpose: str) -> DoctorFinding:
-    """Return whether an optional library is installed and can be imported.
+    """Return the finding on an optional library: whether it is installed and can be imported.
 
     Args:
-        subject: Its name, for people.
-        module: Module to import for a try.
+        subject: Name of the library.
+        module: Module to import for a test.
         distribution: Name for pip.
-        purpose: What it would bring.
+        purpose: Feature that needs the library.
+
+    Returns:
+        Finding.
     """
     try:
-        # The package first: looking for a module inside one that is absent is an error of its own.
+        # The package first, because find_spec raises for a submodule of an absent package.
         if importlib.util.find_spec(module.partition(".")[0]) is None:
-            return DoctorFinding(subject, Health.ABSENT, f"not installed; it would bring {purpose}")
+            return DoctorFinding(subject, Health.ABSENT, f"not installed; needed for {purpose}")
         importlib.import_module(module)
     except (Exception, SystemExit) as error:
         advice = "reinstall it for this Python and this PyTorch"
@@ -115,7 +145,9 @@ _HEALTH = {
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    """Say what runs here, what does not, and why: Python, PyTorch, numba, threads, CUDA, other libraries, plugins."""
+    """Report what runs here, what does not, and why: Python, PyTorch, numba, threads, CUDA, other libraries,
+    plugins.
+    """
     sections = examine()
     if as_json:
         _print_json(sections)
@@ -125,9 +157,9 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
 
 
 def examine() -> list[Section]:
-    """Return all sections: the runtime first, then what plugins diagnose, then the plugins themselves.
+    """Return all sections: the runtime first, then those of plugins, then the plugins themselves.
 
-    Sections with the same title are joined.
+    Sections with the same title are merged.
     """
     entries = sorted(
         installed_registry().entries(DIAGNOSTICS),
@@ -148,16 +180,18 @@ def examine() -> list[Section]:
 
 
 def runtime() -> Section:
-    """Return the findings on everything that any computation needs."""
+    """Return the findings on Python, PyTorch and processors."""
     return Section("Runtime", (_python(), _torch(), run_probe("threads", _threads)))
 
 
 def _python() -> DoctorFinding:
+    """Return the finding on Python."""
     detail = f"{platform.python_version()} on {platform.platform(terse=True)} {platform.machine()}, in {sys.prefix}"
     return DoctorFinding("Python", Health.OK, detail)
 
 
 def _torch() -> DoctorFinding:
+    """Return the finding on PyTorch."""
     try:
         import torch
 
@@ -168,6 +202,7 @@ def _torch() -> DoctorFinding:
 
 
 def _threads() -> DoctorFinding:
+    """Return the finding on processors and threads."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     parts = [f"{usable} of {os.cpu_count()} processors usable"]
     if "torch" in sys.modules:
@@ -177,7 +212,9 @@ def _threads() -> DoctorFinding:
 
 
 def _examine_plugins() -> Section:
-    """Every plugin that did not load, and everything that the others offer, imported for a try."""
+    """Return findings on every plugin that did not load, and on everything that the loaded ones register, imported as a
+    test.
+    """
     findings: list[DoctorFinding] = []
     for report in installed_registry().plugins:
         if report.state is PluginState.LOADED:
@@ -188,6 +225,7 @@ def _examine_plugins() -> Section:
 
 
 def _not_loaded(report: PluginReport) -> DoctorFinding:
+    """Return the finding on a plugin that is not loaded."""
     advice = "DIFFLOOM_TRACE_PLUGINS=1 shows the traceback" if report.state is PluginState.BROKEN else ""
     source = f" of {report.origin}" if report.origin.distribution else ""
     return DoctorFinding(
@@ -196,6 +234,7 @@ def _not_loaded(report: PluginReport) -> DoctorFinding:
 
 
 def _try(entry: Entry) -> DoctorFinding:
+    """Return the finding on a registered thing after importing it."""
     reason = entry.unavailable()
     if reason is not None:
         return DoctorFinding(_label(entry), Health.ABSENT, f"unavailable here: {reason}")
@@ -209,6 +248,7 @@ def _try(entry: Entry) -> DoctorFinding:
 
 
 def _label(entry: Entry) -> str:
+    """Return kind and name of a registered thing."""
     return f"{entry.kind.singular} {entry.name}"
 
 
@@ -220,7 +260,7 @@ def _print_json(sections: list[Section]) -> None:
 
 
 def _print_text(sections: list[Section]) -> None:
-    """Print the findings as text, with what to do under each that is not well."""
+    """Print the findings as text, with advice below those that do not work."""
     for section in sections:
         click.secho(section.title, bold=True)
         width = max((len(finding.subject) for finding in section.findings), default=0)
@@ -232,7 +272,7 @@ def _print_text(sections: list[Section]) -> None:
 
 
 def _exit_code(sections: list[Section]) -> int:
-    """1 when diffloom cannot work at all, or when strict mode is on and something is broken."""
+    """Return 1 if diffloom cannot work at all, or if strict mode is on and something is broken."""
     healths = {finding.health for section in sections for finding in section.findings}
     strict = Selection.from_environment().strict
     return int(Health.FATAL in healths or (strict and Health.BROKEN in healths))

@@ -1,4 +1,4 @@
-"""The command ``diffloom`` itself: its options, and its commands as the registry knows them."""
+"""Command ``diffloom``: its options, and its commands from the registry."""
 
 import os
 from collections.abc import Iterator
@@ -32,15 +32,17 @@ class RegistryGroup(click.Group):
         return {names[name]: found[name] for name in names if " " not in names[name]}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
         return list(self._entries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
         try:
             entry = installed_registry().entry(COMMANDS, self._prefix + cmd_name)
         except UnknownNameError as error:
             raise click.UsageError(str(error), ctx) from error
         if entry.origin.plugin != CORE:
-            # The core's commands are there to look into broken plugins; all others obey strict mode.
+            # The core's commands examine broken plugins, so strict mode applies to all commands but these.
             current_registry()
         command = entry.load()
         if not isinstance(command, click.Command):
@@ -48,6 +50,7 @@ class RegistryGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with their summaries."""
         _write_commands(formatter, [(name, entry.summary) for name, entry in self._entries().items()])
 
 
@@ -60,7 +63,7 @@ def _write_commands(formatter: click.HelpFormatter, rows: list[tuple[str, str]])
 
 @contextmanager
 def _without(names: tuple[str, ...]) -> Iterator[None]:
-    """Switch plugins off in this process and in those it starts."""
+    """Context manager: switch plugins off in this process and in those it starts."""
     before = os.environ.get(EXCEPT)
     os.environ[EXCEPT] = ",".join([*([before] if before else []), *names])
     try:
@@ -73,12 +76,14 @@ def _without(names: tuple[str, ...]) -> Iterator[None]:
 
 
 def _switch_off(ctx: click.Context, option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Switch plugins off for the duration of the command."""
     if names:
         ctx.with_resource(_without(names))
     return names
 
 
 def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
+    """Print the version, and exit."""
     if asked and not ctx.resilient_parsing:
         from diffloom import __version__
 
@@ -94,7 +99,7 @@ def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> N
     is_eager=True,
     expose_value=False,
     callback=_switch_off,
-    help="Do without this plugin (its name or its distribution's); may be repeated.",
+    help="Switch this plugin off (its name or its distribution's); may be repeated.",
 )
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."

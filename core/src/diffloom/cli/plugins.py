@@ -1,4 +1,4 @@
-"""``diffloom plugins``: lists what is installed; its subcommands come from plugins, such as diffloom-testing."""
+"""``diffloom plugins``: list the installed plugins. Its subcommands come from plugins, such as diffloom-testing."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _COLOURS = {
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.pass_context
 def plugins(ctx: click.Context, as_json: bool) -> None:
-    """List the installed plugins, what they offer and who defined each hook."""
+    """List the installed plugins, what they register and which distribution defines each hook."""
     if ctx.invoked_subcommand is None:
         ctx.exit(_show(as_json))
     if as_json:
@@ -33,7 +33,7 @@ def plugins(ctx: click.Context, as_json: bool) -> None:
 
 
 def _show(as_json: bool) -> int:
-    """Print the list; the exit code is 1 when strict mode is on and a plugin is broken or missing."""
+    """Print the list, and return the exit code: 1 if strict mode is on and a plugin is broken or missing."""
     registry = installed_registry()
     reports = registry.plugins
     if as_json:
@@ -44,7 +44,7 @@ def _show(as_json: bool) -> int:
 
 
 def as_data(registry: Registry) -> dict[str, Any]:
-    """The list as plain data."""
+    """Return the list as plain data."""
     return {
         "plugin_api": PLUGIN_API,
         "plugins": [
@@ -68,6 +68,7 @@ def as_data(registry: Registry) -> dict[str, Any]:
 
 
 def _offer(entry: Entry) -> dict[str, Any]:
+    """Return a registered thing as plain data."""
     return {
         "kind": entry.kind.singular,
         "name": entry.name,
@@ -78,6 +79,7 @@ def _offer(entry: Entry) -> dict[str, Any]:
 
 
 def _print_tables(registry: Registry) -> None:
+    """Print the list as tables."""
     entries = [entry for report in registry.plugins for entry in report.offers]
     entries.sort(key=lambda entry: (registry.kinds.index(entry.kind), entry.name))
     _print_table(
@@ -89,6 +91,7 @@ def _print_tables(registry: Registry) -> None:
 
 
 def _summary(entry: Entry) -> str:
+    """Return the summary of a registered thing, with the reason if it is unavailable."""
     reason = entry.unavailable()
     return entry.summary if reason is None else f"{entry.summary}; unavailable: {reason}"
 
@@ -100,6 +103,7 @@ def _definer(registry: Registry, kind: Kind) -> str:
 
 
 def _plugin_row(report: PluginReport) -> tuple[str, str, str]:
+    """Return the row of a plugin."""
     reason = f": {report.reason}" if report.reason else ""
     state = "; ".join([f"{report.state}{reason}", *report.warnings])
     return report.origin.plugin, f"{report.origin.distribution} {report.origin.version}".strip(), state
@@ -118,7 +122,7 @@ def _print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None
 
 
 def _colour(text: str) -> str | None:
-    """Return the colour of a row by its last cell: that of a plugin's state, yellow for what is unavailable."""
+    """Return the colour of a row by its last cell: that of a plugin's state, or yellow for unavailable things."""
     state = text.partition(":")[0].partition(";")[0]
     if state in _COLOURS:
         return _COLOURS[PluginState(state)]

@@ -1,9 +1,9 @@
-"""The whole system in three interfaces and the nouns they exchange.
+"""Interfaces of models, integrators and renderers, and the types they exchange.
 
-A `Model` says what its parameters are (`ParamSpec`, `Params`), how it starts (`State`), what drives it (`Dynamics`,
-`Control`) and how it looks (`Surface`). An `Integrator` advances the dynamics and returns a `Trajectory`,
-differentiable in the way a `Gradient` policy says. A `Renderer` draws a surface as a `Camera` sees it under `Light`s
-into an `Image`.
+A `Model` declares its parameters (`ParamSpec`, `Params`), its start (`State`), its forces or step (`Dynamics`,
+`Control`) and its visible surface (`Surface`). An `Integrator` advances the dynamics and returns a `Trajectory`, which
+is differentiated as a `Gradient` policy says. A `Renderer` renders a surface, seen by a `Camera` under `Light`s, into
+an `Image`.
 """
 
 from diffloom.errors import BatchError, InputError, ParameterError, SimulationError

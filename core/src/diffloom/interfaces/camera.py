@@ -1,4 +1,4 @@
-"""One pinhole camera, used by every renderer."""
+"""Pinhole camera of all renderers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,22 @@ Vector = Tensor | tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole camera; one for all frames, or one per frame when ``rotation`` and ``eye`` have a leading axis.
+    """Pinhole camera, one for all frames, or one per frame if ``rotation`` and ``eye`` have a leading axis.
 
-    rotation: (3, 3) or (frames, 3, 3), rows are the camera's right, up and back axes in the world. A point p has
-        camera coordinates c = rotation (p - eye); the camera looks along -z.
-    eye: (3,) or (frames, 3) [m]. focal: (2,) focal lengths fx, fy [px]. centre: (2,) principal point cx, cy [px],
-        from the upper left corner, right and down; pixel (row i, column j) has its centre at (j + 0.5, i + 0.5).
-    A point is seen at  column = cx + fx c_x / -c_z,  row = cy - fy c_y / -c_z.
-    near, far: depths [m] between which a surface is drawn (near) and depths are normalised (both).
+    A point p has camera coordinates c = rotation (p - eye); the camera looks along -z. The point is seen at column = cx
+    + fx c_x / -c_z, row = cy - fy c_y / -c_z.
+
+    Args:
+        rotation: (3, 3) or (frames, 3, 3); its rows are the camera's right, up and back axes in the world.
+        eye: Position (3,) or (frames, 3) [m].
+        focal: Focal lengths fx, fy (2,) [px].
+        centre: Principal point cx, cy (2,) [px], right and down from the upper left corner; pixel (row i, column j) has
+            its
+            centre at (j + 0.5, i + 0.5).
+        height: Height of the image [px].
+        width: Width of the image [px].
+        near: Depth of the near plane [m], 0.1 by default; nothing closer is drawn.
+        far: Depth of the far plane [m], 100 by default; depths are normalised between both.
     """
 
     rotation: Tensor
@@ -47,7 +55,7 @@ class Camera:
 
     @property
     def dtype(self) -> torch.dtype:
-        """float32 or float64."""
+        """torch.float32 or torch.float64."""
         return self.eye.dtype
 
     @staticmethod
@@ -61,7 +69,20 @@ class Camera:
         near: float = 0.1,
         far: float = 100.0,
     ) -> Camera:
-        """From a pose and pixel intrinsics; ``size`` is (height, width)."""
+        """Return the camera of a pose and pixel intrinsics.
+
+        Args:
+            rotation: (3, 3) or (frames, 3, 3), see ``Camera``.
+            eye: Position (3,) or (frames, 3) [m].
+            focal: Focal lengths fx, fy [px].
+            centre: Principal point cx, cy [px].
+            size: Height and width of the image [px].
+            near: Depth of the near plane [m].
+            far: Depth of the far plane [m].
+
+        Returns:
+            Camera.
+        """
         kind = eye.dtype
         return Camera(
             rotation, eye, as_float_tensor("focal", focal, kind), as_float_tensor("centre", centre, kind),
@@ -80,10 +101,23 @@ class Camera:
         far: float = 100.0,
         dtype: torch.dtype = torch.float32,
     ) -> Camera:
-        """A camera at ``eye`` [m] that looks at ``target``.
+        """Return a camera at ``eye`` that looks at ``target``, differentiable in eye, target, up and fov.
 
-        fov: vertical field of view [degrees]. size: (height, width) [px]. Differentiable in eye, target, up and fov;
-        tensors must have ``dtype``.
+        Args:
+            eye: Position [m].
+            target: Point that the camera looks at [m].
+            up: Direction that is up in the image.
+            fov: Vertical field of view [degrees].
+            size: Height and width of the image [px].
+            near: Depth of the near plane [m].
+            far: Depth of the far plane [m].
+            dtype: Float type; tensors must have it.
+
+        Returns:
+            Camera.
+
+        Raises:
+            InputError: Eye, target and up are collinear, or fov is not between 0 and 180.
         """
         place = as_float_tensor("eye", eye, dtype)
         back = place - as_float_tensor("target", target, dtype)
@@ -116,9 +150,23 @@ class Camera:
         far: float = 100.0,
         dtype: torch.dtype = torch.float32,
     ) -> Camera:
-        """A camera at ``distance`` [m] from ``target``; angles in degrees.
+        """Return a camera on a sphere around ``target``.
 
         Azimuth 0 looks along -z from +z, azimuth 90 from +x; elevation 90 is straight above.
+
+        Args:
+            distance: Distance from the target [m].
+            elevation: Angle above the horizon [degrees].
+            azimuth: Angle around the vertical [degrees].
+            target: Point that the camera looks at [m].
+            fov: Vertical field of view [degrees].
+            size: Height and width of the image [px].
+            near: Depth of the near plane [m].
+            far: Depth of the far plane [m].
+            dtype: Float type; tensors must have it.
+
+        Returns:
+            Camera.
         """
         radius = as_float_tensor("distance", distance, dtype)
         e = as_float_tensor("elevation", elevation, dtype) * (math.pi / 180.0)

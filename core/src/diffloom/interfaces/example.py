@@ -1,4 +1,4 @@
-"""What a model is checked on: settings of the example that its author offers."""
+"""Settings by which the conformance suite runs the example of a model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ImpactSettings:
-    """A rollout of the example with at least five impacts, through which its gradient is compared with differences of
-    +-2 %. A model that has contact with a ground claims by it that one can learn through impacts.
+    """Rollout of the example with at least five impacts, whose gradient is compared with finite differences of +-2 %.
 
-    dt: step [s]; steps: how many. parameters: those to compare, such as stiffness, damping and friction of the contact.
-    values: other parameter values of this rollout. The model has the parameter ``ground_height``.
+    A model with ground contact claims by it that one can learn through impacts. The model has the parameter
+    ``ground_height``.
+
+    Args:
+        dt: Length of a step [s].
+        steps: Number of steps.
+        parameters: Names of the parameters to compare, such as stiffness, damping and friction of the contact.
+        values: Other parameter values of this rollout.
     """
 
     dt: float
@@ -27,17 +32,22 @@ class ImpactSettings:
 
 @dataclass(frozen=True)
 class ExampleSettings:
-    """How the example of a model is run by the conformance suite, and what it must show.
+    """Settings by which the conformance suite runs a model's example, and the properties that it must have.
 
-    dt: step [s]; steps: how many. The example should be small, since checks run it hundreds of times, and show
-    everything: contact that touches, springs that stretch. fit: the parameter that shows best.
-    values: parameters of the example that are not the defaults.
-    rest: parameter values under which the example is at rest; None where there are none.
-    claims: the invariances it has, of "translation", "rotation", "boost", "momentum" and "angular_momentum".
-    free: parameter values under which they hold (no gravity, no ground); None means those of ``rest``.
-    variants: mappings of values, or a function of the example that gives them, each for the gradients of the
-    parameters it names: optional ones, and those that do not show in the example otherwise.
-    impacts: a rollout with impacts, for models that have contact.
+    The example should be small, because checks run it hundreds of times, and show all features: contact that touches,
+    springs that stretch.
+
+    Args:
+        dt: Length of a step [s].
+        steps: Number of steps.
+        fit: Name of the parameter with the most visible effect.
+        values: Parameters of the example that differ from the defaults.
+        rest: Parameter values with which the example is at rest; None if there are none.
+        free: Parameter values for which ``claims`` hold (no gravity, no ground); None for those of ``rest``.
+        claims: Invariances of the model, of "translation", "rotation", "boost", "momentum" and "angular_momentum".
+        variants: Mappings of values, or a function of the example that returns them, each for the gradients of the
+            parameters it names: optional ones, and those without effect in the example.
+        impacts: Rollout with impacts, for models with contact.
     """
 
     dt: float
@@ -52,7 +62,18 @@ class ExampleSettings:
 
     @staticmethod
     def of(owner: str, given: object) -> ExampleSettings:
-        """Return the ``example_settings`` of a model; TypeError, naming ``owner``, where it has none."""
+        """Return the ``example_settings`` of a model.
+
+        Args:
+            owner: Name of the model in messages.
+            given: Its ``example_settings``.
+
+        Returns:
+            The settings.
+
+        Raises:
+            TypeError: The model has no settings.
+        """
         if not isinstance(given, ExampleSettings):
             raise TypeError(
                 f"{owner}: a model is checked on its example: give the class example() -> Model and example_settings = "
@@ -61,12 +82,24 @@ class ExampleSettings:
         return given
 
     def changed(self, owner: str, changes: Values) -> ExampleSettings:
-        """The same with some fields exchanged; TypeError, naming ``owner``, for one there is not."""
+        """Return a copy with some fields replaced.
+
+        Args:
+            owner: Name of the model in messages.
+            changes: Values by field.
+
+        Returns:
+            Changed settings.
+
+        Raises:
+            TypeError: There is no such field.
+        """
         _check_names(owner, changes)
         return replace(self, **changes)
 
 
 def _check_names(owner: str, given: Values) -> None:
+    """Raise TypeError for names that are no fields."""
     known = [each.name for each in fields(ExampleSettings)]
     unknown = sorted(set(given) - set(known))
     if unknown:

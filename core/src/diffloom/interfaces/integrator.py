@@ -1,4 +1,4 @@
-"""What a model hands to an integrator, how a rollout is differentiated, and the interface of an integrator."""
+"""Dynamics of a model, gradient policies of a rollout, and the interface of an integrator."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from diffloom.interfaces.state import State, Trajectory
 
 
 class Dynamics(ABC):
-    """A system ready to be advanced: parameters are bound. ``diffloom_mechanics.Mechanics`` (masses and force
-    terms, compiled or plain PyTorch) is the usual kind; ``CustomStep`` is for systems with a step of their own."""
+    """System ready to be advanced, with its parameters bound.
+
+    ``diffloom_mechanics.Mechanics`` (masses and force terms, compiled or plain PyTorch) is the usual kind;
+    ``CustomStep`` is for systems with a step of their own.
+    """
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """A word an integrator can match on, such as "mechanics" or "custom_step"."""
+        """Word by which integrators recognise the kind, such as "mechanics" or "custom_step"."""
 
 
 @dataclass(frozen=True)
 class CustomStep(Dynamics):
-    """A differentiable map from one state to the next, in plain PyTorch or with adjoints of its own.
+    """Differentiable map from one state to the next, in plain PyTorch or with adjoints of its own.
 
-    step(k, dt, state) -> state, where k counts steps from 0 and dt is in seconds; parameters and controls are bound
-    into it. inputs: every tensor bound in that may need a gradient.
+    Args:
+        step: ``step(k, dt, state)`` returns the next state; k counts steps from 0, dt is in seconds, and parameters and
+            controls are bound.
+        inputs: Bound tensors that may need a gradient.
     """
 
     step: Callable[[int, float, State], State]
@@ -36,20 +41,25 @@ class CustomStep(Dynamics):
 
     @property
     def kind(self) -> str:
+        """ "custom_step"."""
         return "custom_step"
 
 
 @dataclass(frozen=True)
 class StoreAll:
-    """Keep every state: fastest backward; memory grows with the number of steps."""
+    """Gradient policy: keep every state. Fastest backward pass; memory grows with the number of steps."""
 
 
 @dataclass(frozen=True)
 class Checkpointed:
-    """Keep one state per segment and recompute the rest backwards.
+    """Gradient policy: keep one state per segment, and recompute the remaining states in the backward pass.
 
-    segment: steps per segment; or memory: bytes the stored states may take. With neither, segments of about the
-    square root of the number of steps, which takes the least memory. Gradients are bit-for-bit those of StoreAll.
+    Gradients are bit for bit those of StoreAll. With neither argument segments have about the square root of the number
+    of steps, which needs the least memory.
+
+    Args:
+        segment: Steps per segment.
+        memory: Limit of the memory of stored states [bytes], instead of ``segment``.
     """
 
     segment: int | None = None
@@ -66,31 +76,48 @@ class Checkpointed:
 
 @dataclass(frozen=True)
 class NoGradient:
-    """Forward only: nothing is kept but the frames asked for."""
+    """Gradient policy: forward pass only; nothing is kept but the saved frames."""
 
 
 Gradient = StoreAll | Checkpointed | NoGradient
 
 
 class Integrator(ABC):
-    """Advances any dynamics it supports, over a whole rollout, with gradients. Implementations are frozen
-    dataclasses whose fields are the settings (tolerances and the like).
+    """Time integrator, which advances the dynamics it supports over a whole rollout, with gradients.
 
-    expected_failures: checks of the conformance suite that cannot pass, each with its reason.
+    Implementations are frozen dataclasses whose fields are the settings (tolerances and the like).
+
+    Attributes:
+        expected_failures: Reasons by the name of each check of the conformance suite that cannot pass.
     """
 
     expected_failures: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def refuses(self, dynamics: Dynamics) -> str | None:
-        """Why this integrator cannot advance ``dynamics``, or None when it can."""
+        """Return why this integrator cannot advance ``dynamics``; None if it can.
+
+        Args:
+            dynamics: System of a model.
+
+        Returns:
+            Reason, or None.
+        """
 
     @abstractmethod
     def rollout(
         self, dynamics: Dynamics, state: State, *, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
     ) -> Trajectory:
-        """``steps`` steps of ``dt`` [s] from ``state``.
+        """Advance ``state`` by equal steps.
 
-        save: increasing step counts to keep, of 0 (the start) to ``steps``; the trajectory holds exactly these.
-        gradient: how the result is differentiated with respect to the state and everything bound in ``dynamics``.
+        Args:
+            dynamics: System to advance.
+            state: Start state.
+            dt: Length of a step [s].
+            steps: Number of steps.
+            save: Increasing step counts to save, from 0 (the start) to ``steps``.
+            gradient: Policy for gradients with respect to the state and all values bound in ``dynamics``.
+
+        Returns:
+            Trajectory of exactly the saved states.
         """

@@ -1,4 +1,4 @@
-"""Several surfaces as one, their colours and textures included."""
+"""Union of several surfaces, colours and textures included."""
 
 from __future__ import annotations
 
@@ -16,13 +16,21 @@ _GREY = 0.5
 
 
 def join_surfaces(surfaces: Sequence[Surface]) -> Surface:
-    """One surface of several; faces keep their materials.
+    """Return one surface made of several; faces keep their materials.
 
-    Frames must agree, or be 1 for what does not change. Where one has a texture, all are laid into one image: textures
-    side by side, and the colours of the others beside them, exactly. Textures must have the same filter.
+    If one of them has a texture, textures and colours are placed into one image, exactly.
+
+    Args:
+        surfaces: Surfaces with the same number of frames, or 1 for constant parts; their textures have one filter.
+
+    Returns:
+        Surface.
+
+    Raises:
+        InputError: There is no surface, or filters or frames differ.
     """
     if not surfaces:
-        raise InputError("join: got no surfaces; expected at least one")
+        raise InputError("join_surfaces: got no surfaces; expected at least one")
     vertices = _same_frames([s.vertices for s in surfaces])
     starts = torch.tensor([0, *(int(s.vertices.shape[1]) for s in surfaces)]).cumsum(0)
     faces = torch.cat([s.faces + start for s, start in zip(surfaces, starts[:-1], strict=True)])
@@ -35,7 +43,7 @@ def join_surfaces(surfaces: Sequence[Surface]) -> Surface:
 
 
 def _material(surfaces: Sequence[Surface]) -> Material | FaceMaterials:
-    """The one material of all, or those of their faces; materials that are equal count once."""
+    """Return the common material, or the materials of the faces; equal materials count once."""
     kept: list[Material] = []
     numbers = []
     for surface in surfaces:
@@ -46,7 +54,9 @@ def _material(surfaces: Sequence[Surface]) -> Material | FaceMaterials:
 
 
 def _number(material: Material, kept: list[Material]) -> int:
-    """Its place among ``kept``, to which it is added where it is new. Tensors are compared as objects."""
+    """Return the position of a material in ``kept``, after appending it if it is new; tensors are compared by
+    identity.
+    """
     for number, other in enumerate(kept):
         pairs = [(value, vars(other)[name]) for name, value in vars(material).items()]
         if all(a is b or (not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b) for a, b in pairs):
@@ -56,25 +66,28 @@ def _number(material: Material, kept: list[Material]) -> int:
 
 
 def _same_frames(values: list[Tensor]) -> list[Tensor]:
-    """All with a leading axis of frames, as soon as one has it."""
+    """Return tensors with a leading axis of frames if one of them has it."""
     frames = max((int(v.shape[0]) for v in values if v.dim() == 3), default=0)
     return [v.expand(frames, -1, -1) if v.dim() < 3 or v.shape[0] == 1 else v for v in values] if frames else values
 
 
 @dataclass(frozen=True)
 class _Tile:
-    """A part of the joint image: texels (height, width, 3), or (frames, ...), and where the corners of the faces read
-    it, (faces, 3, 2) in texels from its upper left."""
+    """Part of the joint image.
+
+    ``image`` holds texels (height, width, 3) or (frames, ...); ``places`` (faces, 3, 2) the texel coordinates of the
+    faces' corners from its upper left.
+    """
 
     image: Tensor
     places: Tensor
 
 
 def _atlas(surfaces: Sequence[Surface]) -> Texture:
-    """The one texture of all surfaces: tiles below each other, read from the centres of texels on."""
+    """Return the joint texture: tiles below each other, with coordinates at texel centres."""
     filters = {s.texture.filter for s in surfaces if s.texture is not None}
     if len(filters) > 1:
-        raise InputError("join: the textures have different filters; expected 'bilinear' or 'nearest' for all")
+        raise InputError("join_surfaces: the textures have different filters; expected 'bilinear' or 'nearest' for all")
     tiles = [_colour_tile(s, filters) if s.texture is None else _texture_tile(s, s.texture) for s in surfaces]
     width = max(int(t.image.shape[-2]) for t in tiles)
     height = sum(int(t.image.shape[-3]) for t in tiles)
@@ -93,7 +106,7 @@ def _atlas(surfaces: Sequence[Surface]) -> Texture:
 
 
 def _texture_tile(surface: Surface, texture: Texture) -> _Tile:
-    """A texture as it is; where it is read from the outer edges of its texels, with a border that repeats them."""
+    """Return a texture as a tile; coordinates at outer edges need a border of repeated texels."""
     image = texture.image
     corners = texture.uv[surface.faces if texture.uv_faces is None else texture.uv_faces].clamp(0.0, 1.0)
     height, width = int(image.shape[-3]), int(image.shape[-2])
@@ -107,15 +120,16 @@ def _texture_tile(surface: Surface, texture: Texture) -> _Tile:
 
 
 def _colour_tile(surface: Surface, filters: AbstractSet[str]) -> _Tile:
-    """Colours as texels: four for each face, between which bilinear reading is linear on the face; one block for all
-    where the colour is one."""
+    """Return colours as a tile: four texels per face, between which bilinear interpolation is linear on the face, or
+    one block.
+    """
     dtype, faces = surface.vertices.dtype, surface.faces
     grey = torch.full((3,), _GREY, dtype=dtype, device=surface.vertices.device)
     if surface.colours is None or surface.colours.dim() == 1:
         colour = grey if surface.colours is None else surface.colours
         return _Tile(colour.expand(2, 2, 3), torch.full((len(faces), 3, 2), 0.5, dtype=dtype))
     if filters == {"nearest"}:
-        raise InputError("join: got colours of vertices beside a texture with the filter 'nearest'; use 'bilinear'")
+        raise InputError("join_surfaces: got vertex colours and a texture with the filter 'nearest'; use 'bilinear'")
     a, b, c = vertex_colours(surface, grey)[..., faces, :].unbind(-2)
     each = math.ceil(math.sqrt(len(faces)))
     blocks = torch.stack([torch.stack([a, b], dim=-2), torch.stack([c, b + c - a], dim=-2)], dim=-3)
@@ -129,5 +143,5 @@ def _colour_tile(surface: Surface, filters: AbstractSet[str]) -> _Tile:
 
 
 def _leading(blocks: Tensor, count: int) -> tuple[int, ...]:
-    """The shape of ``count`` blocks."""
+    """Return the shape of ``count`` blocks."""
     return (*(int(n) for n in blocks.shape[:-4]), count, 2, 2, 3)

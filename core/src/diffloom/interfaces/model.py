@@ -1,4 +1,4 @@
-"""The interface of a physical model."""
+"""Interface of a physical model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from diffloom.interfaces.surface import Stress, Surface
 
 
 class Model(ABC):
-    """A physical system: what its parameters are, how it starts, what drives it, and how it looks.
+    """Physical system: its parameters, initial state, dynamics and surface.
 
-    A model holds only constants (meshes, groups); everything that may be fitted is a parameter. Implementations are
-    final classes; they are created by name through the registry and may be pickled.
+    A model holds constants only (meshes, groups); everything that may be fitted is a parameter. Implementations are
+    final classes, created by name through the registry; they can be pickled.
 
-    default_integrator: the name of the integrator that runs it where the user names none.
-    example_settings: how ``example()`` is run by the conformance suite; None where there is no example.
-    expected_failures: checks of the suite that cannot pass, each with its reason.
+    Attributes:
+        default_integrator: Registered name of the integrator to use if the user names none.
+        example_settings: Settings by which the conformance suite runs ``example()``; None if there is no example.
+        expected_failures: Reasons by the name of each check of the suite that cannot pass.
     """
 
     default_integrator: str = "semi_implicit"
@@ -34,7 +35,7 @@ class Model(ABC):
     @property
     @abstractmethod
     def specs(self) -> tuple[ParamSpec, ...]:
-        """The declared parameters, in a fixed order."""
+        """Declared parameters, in a fixed order."""
 
     @property
     @abstractmethod
@@ -43,45 +44,108 @@ class Model(ABC):
 
     @abstractmethod
     def initial_state(self, params: Params) -> State:
-        """The state at time 0, differentiable with respect to the parameters that set it."""
+        """Return the state at time 0, differentiable with respect to the parameters that set it.
+
+        Args:
+            params: Parameters of one scene.
+
+        Returns:
+            State with q and u of each node set.
+        """
 
     @abstractmethod
     def dynamics(self, params: Params, control: Control) -> Dynamics:
-        """What an integrator advances: forces and masses, or a step of the model's own."""
+        """Return the system that an integrator advances: forces and masses, or a step of the model's own.
+
+        Args:
+            params: Parameters of one scene.
+            control: Values per step of parameters declared ``per_step``.
+
+        Returns:
+            System with the parameters bound into it.
+        """
 
     @abstractmethod
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
-        """What a renderer draws, for every frame of ``trajectory``."""
+        """Return the surface that a renderer draws.
+
+        Args:
+            trajectory: States of the frames.
+            params: Parameters of the scene.
+
+        Returns:
+            Surface with one frame for each of ``trajectory``.
+        """
 
     def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress | None:
-        """The elastic stress at the vertices of ``surface``, for every frame of ``trajectory``; None for models that
-        have none. control: what drove it, a row for each frame; without it the constant parameters are taken."""
+        """Return the von Mises stress at the vertices of ``surface``; None for models without stress.
+
+        Args:
+            trajectory: States of the frames.
+            params: Parameters of the scene.
+            control: Values of the controls, one row per frame; the constant parameters if None.
+
+        Returns:
+            Stress (frames, vertices), or None.
+        """
         return None
 
     @classmethod
     def example(cls) -> Model:
-        """A small instance that shows everything the model does: what the conformance suite and the documentation of
-        its parameters look at. Goes with ``example_settings``."""
+        """Return a small instance that shows all features, for the conformance suite and the documentation.
+
+        Returns:
+            Model to which ``example_settings`` apply.
+        """
         raise NotImplementedError(f"{cls.__name__} offers no example; define example() and example_settings")
 
     def derived(self, params: Params) -> Mapping[str, Tensor]:
-        """Values of declared parameters that follow from others, by name, such as masses from densities. A fit that
-        seeks one of them is judged by it where the truth is given the other way."""
+        """Return declared parameters that follow from other parameters, such as masses from densities.
+
+        A fit compares its result with them if the truth is given by the other parameters.
+
+        Args:
+            params: Parameters of the scene.
+
+        Returns:
+            Tensors by parameter name.
+        """
         return {}
 
     def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
-        """Checked parameters: the given ``values``, defaults for the rest.
+        """Return checked parameters: the given ``values``, and defaults for the rest.
 
-        A value may be a number, a list, an array or a tensor (which keeps its gradient and must have ``dtype``).
-        batch: the number of scenes that are to be simulated at once; a value may then have a leading axis of that
-        length, one entry a scene.
+        params = model.params(mass=2.0, stiffness=[100.0, 200.0])
+
+        Args:
+            dtype: torch.float32 (default) or torch.float64.
+            batch: Number of scenes to simulate at once; values may then have a leading axis of that length. None for
+                one scene.
+            **values: Numbers, lists, arrays or tensors by parameter name; tensors keep their gradient and must have
+                ``dtype``.
+
+        Returns:
+            Immutable mapping of tensors.
+
+        Raises:
+            InputError: A name is unknown, or a value has a wrong shape or is out of bounds.
         """
         if batch is not None:
             return batch_params(self, batch, dtype, values)
         return make_params(type(self).__name__, self.specs, self.axes, values, dtype)
 
     def spec(self, name: str) -> ParamSpec:
-        """The spec of one parameter."""
+        """Return the spec of one parameter.
+
+        Args:
+            name: Name of the parameter.
+
+        Returns:
+            Its spec.
+
+        Raises:
+            KeyError: There is no such parameter.
+        """
         for spec in self.specs:
             if spec.name == name:
                 return spec

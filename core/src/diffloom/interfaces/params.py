@@ -21,15 +21,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ParamSpec:
-    """What a model says of one parameter. Validation, help, documentation, fitting and gradient checks all read it.
+    """Declaration of one parameter, which validation, help, documentation, fits and gradient checks read.
 
-    ``shape`` names the axes of the full parameter, for example ``("tets",)`` or ``("particles", 3)``; a value may
-    have any shape that broadcasts to it, so a scalar or a single row stands for all. ``default=None`` means that the
-    parameter is optional and absent unless given. ``bounds`` are inclusive; ``(0.0, None)`` marks a quantity that
-    may not be negative, which is fitted in log space. ``per_step`` allows one value per physics step: a control.
-    ``replaces``: the parameter whose default it
-    displaces when it is given; giving both is an error. ``not_to_be_confused``: names that are no parameters
-    here, such as one of the same quantity in another unit, with what to tell who gives one.
+    Args:
+        name: Name of the parameter.
+        default: Default value; None for an optional parameter, which is absent unless given.
+        unit: Unit, such as "kg"; "" for none.
+        doc: Description in one sentence.
+        shape: Axes of the full parameter, such as ``("tets",)`` or ``("particles", 3)``; values may have any shape that
+            broadcasts to it.
+        bounds: Inclusive bounds; None for no bound. ``(0.0, None)`` marks a non-negative quantity, fitted in log space.
+        per_step: True if the parameter may be a control, with one value per step.
+        differentiable: True if gradients with respect to the parameter exist.
+        replaces: Parameter whose default is dropped if this one is given; giving both is an error.
+        not_to_be_confused: Pairs of a name that is no parameter, such as the quantity in another unit, and the advice
+            for
+            users who give it.
     """
 
     name: str
@@ -44,11 +51,30 @@ class ParamSpec:
     not_to_be_confused: tuple[tuple[str, str], ...] = ()
 
     def full_shape(self, axes: Mapping[str, int]) -> tuple[int, ...]:
-        """The full shape with the model's axis lengths filled in."""
+        """Return the full shape, with the lengths of the model's axes.
+
+        Args:
+            axes: Lengths of named axes, ``Model.axes``.
+
+        Returns:
+            Shape.
+        """
         return tuple(axes[n] if isinstance(n, str) else n for n in self.shape)
 
     def check(self, value: object, axes: Mapping[str, int], dtype: torch.dtype) -> Tensor:
-        """``value`` as a tensor of this parameter; raises InputError in the user's words."""
+        """Return ``value`` as a tensor of this parameter.
+
+        Args:
+            value: Number, list, array or tensor.
+            axes: Lengths of named axes.
+            dtype: Float type of the tensor.
+
+        Returns:
+            Tensor that broadcasts to the full shape.
+
+        Raises:
+            InputError: The value has a wrong shape, is not finite or out of bounds.
+        """
         what = f"parameter {self.name!r}" + (f" [{self.unit}]" if self.unit else "")
         tensor = as_float_tensor(what, value, dtype)
         numbers = unwrap_values(tensor)
@@ -71,19 +97,27 @@ class ParamSpec:
 
 
 def broadcasts_to(shape: tuple[int, ...], full: tuple[int, ...]) -> bool:
-    """Whether a tensor of ``shape`` broadcasts to ``full`` and no further."""
+    """Return True if a tensor of ``shape`` broadcasts to ``full`` and no further."""
     return len(shape) <= len(full) and all(n in (1, want) for n, want in zip(shape[::-1], full[::-1], strict=False))
 
 
 class MissingParameterError(KeyError, InputError):
-    """A model needs a parameter that nobody gave."""
+    """Required parameter that was not given."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class Params(Mapping[str, Tensor]):
-    """Named parameter tensors of one dtype: immutable, made by ``Model.params``."""
+    """Named parameter tensors of one dtype: an immutable mapping, made by ``Model.params``.
+
+    Args:
+        values: Tensors by name.
+        dtype: Float type of all tensors.
+        checked: Names of values known to fit their specs; a simulation checks the remaining ones.
+        batch: Number of scenes; None for one scene.
+        per_scene: Names of values with a leading axis of scenes.
+    """
 
     def __init__(
         self,
@@ -93,8 +127,6 @@ class Params(Mapping[str, Tensor]):
         batch: int | None = None,
         per_scene: frozenset[str] = frozenset(),
     ) -> None:
-        """checked: names of values that are known to fit their specs; a simulation checks all others. batch: number of
-        scenes, of which each has values of its own of those named in ``per_scene``, whose first axis is the batch."""
         self._values = dict(values)
         self._checked = checked
         self.dtype = dtype
@@ -106,7 +138,7 @@ class Params(Mapping[str, Tensor]):
             return self._values[name]
         except KeyError:
             raise MissingParameterError(
-                f"no parameter {name!r} was given or has a default; give it, for example in [params]. Present: "
+                f"parameter {name!r} is missing and has no default; give it, for example in [params]. Present: "
                 f"{', '.join(sorted(self._values))}{suggest_name(name, self._values)}"
             ) from None
 
@@ -114,7 +146,15 @@ class Params(Mapping[str, Tensor]):
         return name in self._values
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The parameter, or ``default`` when it is absent; Mapping's own would compose the message of the KeyError."""
+        """Return a parameter, or ``default`` if it is absent.
+
+        Args:
+            name: Name of the parameter.
+            default: Result for an absent parameter.
+
+        Returns:
+            Tensor or ``default``.
+        """
         return self._values.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
@@ -134,21 +174,41 @@ class Params(Mapping[str, Tensor]):
         return format_params_html(self._values, self.dtype)
 
     def replace(self, **values: Tensor) -> Params:
-        """A copy with some values exchanged; shapes and bounds are checked again when a model uses it."""
+        """Return a copy with some values replaced; models check their shapes and bounds again.
+
+        Args:
+            **values: Tensors by name.
+
+        Returns:
+            Changed parameters.
+        """
         return Params({**self._values, **values}, self.dtype, self._checked - values.keys(), self.batch, self.per_scene)
 
     @property
     def checked(self) -> frozenset[str]:
-        """Names of values that are known to fit their specs."""
+        """Names of values known to fit their specs."""
         return self._checked
 
     def scene(self, number: int) -> Params:
-        """The parameters of one scene of a batch."""
+        """Return the parameters of one scene of a batch.
+
+        Args:
+            number: Number of the scene.
+
+        Returns:
+            Parameters of that scene.
+        """
         own = {name: value[number] if name in self.per_scene else value for name, value in self._values.items()}
         return Params(own, self.dtype, self._checked)
 
     def check(self, owner: str, specs: tuple[ParamSpec, ...], axes: Mapping[str, int]) -> None:
-        """Raise ParameterError unless every value fits its spec; those that were checked before are left out."""
+        """Raise ParameterError unless every value fits its spec; values that were checked before are skipped.
+
+        Args:
+            owner: Name of the model in messages.
+            specs: Declared parameters.
+            axes: Lengths of named axes.
+        """
         known = {spec.name: spec for spec in specs}
         for name in self._values.keys() - self._checked:
             if name not in known:
@@ -159,7 +219,14 @@ class Params(Mapping[str, Tensor]):
                 raise ParameterError(str(error)) from error
 
     def to(self, dtype: torch.dtype) -> Params:
-        """The same values in another precision."""
+        """Return the parameters in another precision.
+
+        Args:
+            dtype: torch.float32 or torch.float64.
+
+        Returns:
+            Converted parameters.
+        """
         values = {k: v.to(dtype) for k, v in self._values.items()}
         return Params(values, dtype, self._checked, self.batch, self.per_scene)
 
@@ -171,7 +238,21 @@ def make_params(
     values: Mapping[str, object],
     dtype: torch.dtype,
 ) -> Params:
-    """Defaults overlaid with ``values``, each checked against its spec. ``owner`` is named in errors."""
+    """Return the defaults overridden by ``values``, each checked against its spec.
+
+    Args:
+        owner: Name of the model in messages.
+        specs: Declared parameters.
+        axes: Lengths of named axes.
+        values: Values by name; None counts as absent.
+        dtype: Float type.
+
+    Returns:
+        Checked parameters.
+
+    Raises:
+        InputError: A name is unknown, or a value does not fit its spec.
+    """
     known = {spec.name: spec for spec in specs}
     check_param_names(owner, known, values)
     replaced = {spec.replaces for name, spec in known.items() if values.get(name) is not None}
@@ -188,12 +269,18 @@ def make_params(
 
 
 def check_param_names(owner: str, known: Mapping[str, ParamSpec], values: Mapping[str, object]) -> None:
-    """InputError for a value without a parameter, and for two of which one replaces the other."""
-    told = {name: words for spec in known.values() for name, words in spec.not_to_be_confused}
+    """Raise InputError for values without a parameter, and for two values of which one replaces the other.
+
+    Args:
+        owner: Name of the model in messages.
+        known: Specs by name.
+        values: Values by name.
+    """
+    advice = {name: words for spec in known.values() for name, words in spec.not_to_be_confused}
     for name, value in values.items():
         if name not in known:
-            if name in told:
-                raise InputError(f"{owner} has no parameter {name!r}: {told[name]}")
+            if name in advice:
+                raise InputError(f"{owner} has no parameter {name!r}: {advice[name]}")
             raise InputError(
                 f"{owner} has no parameter {name!r}{suggest_name(name, known)} It has: {', '.join(sorted(known))}"
             )
@@ -203,7 +290,7 @@ def check_param_names(owner: str, known: Mapping[str, ParamSpec], values: Mappin
 
 
 def batch_params(model: Model, batch: object, dtype: torch.dtype, values: Mapping[str, object]) -> Params:
-    """``model.params`` of ``batch`` scenes at once: each value for all, or with a leading axis of scenes."""
+    """Return the parameters of several scenes: each value is shared, or has a leading axis of scenes."""
     count = as_whole_number("batch", batch)
     if count < 1:
         raise InputError(f"batch: got {batch}; expected 1 or more scenes")
@@ -230,8 +317,11 @@ def batch_params(model: Model, batch: object, dtype: torch.dtype, values: Mappin
 
 
 def is_per_scene(what: str, shape: Sequence[int], full: Sequence[int], batch: int) -> bool:
-    """Whether a value of ``shape`` has a leading axis of ``batch`` scenes before what one scene takes, ``full`` or a
-    part of it that broadcasts; InputError where it may be read either way."""
+    """Return True if a value has a leading axis of scenes before the shape of one scene's value.
+
+    Raises:
+        InputError: The shape can be read either way.
+    """
     as_one = broadcasts_to(tuple(shape), tuple(full))
     as_many = len(shape) > 0 and shape[0] == batch and broadcasts_to(tuple(shape[1:]), tuple(full))
     if as_one and as_many and batch > 1:

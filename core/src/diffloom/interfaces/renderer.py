@@ -1,4 +1,4 @@
-"""The interface of a renderer, and the images that it returns."""
+"""Interface of a renderer, and the images that it returns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from diffloom.interfaces.surface import Surface
 
 @dataclass(frozen=True)
 class Image:
-    """Rendered frames; what was not asked for is None.
+    """Rendered frames; outputs that were not requested are None.
 
-    rgba: (frames, height, width, 4), colour over the background and coverage in the last channel, all 0..1.
-    silhouette: (frames, height, width), coverage 0..1; the same numbers as rgba's last channel.
-    depth: (frames, height, width) [m] along the viewing axis, the camera's far where nothing is seen.
-    face_index: (frames, height, width) int64, the nearest face that covers the pixel's centre, -1 for none.
+    Args:
+        rgba: (frames, height, width, 4): colour over the background, and coverage in the last channel, all 0..1.
+        silhouette: Coverage (frames, height, width), 0..1; equal to the last channel of rgba.
+        depth: (frames, height, width) [m] along the viewing axis; the camera's far where nothing is seen.
+        face_index: (frames, height, width) int64, the nearest face that covers the pixel's centre, -1 for none.
     """
 
     rgba: Tensor | None = None
@@ -32,19 +33,24 @@ class Image:
 
     @property
     def rgb(self) -> Tensor:
-        """(frames, height, width, 3)."""
+        """Colours (frames, height, width, 3)."""
         return self._asked("rgba")[..., :3]
 
     @property
     def alpha(self) -> Tensor:
-        """(frames, height, width): the silhouette, whichever way it was asked for."""
+        """Coverage (frames, height, width), from the silhouette or from rgba."""
         return self.silhouette if self.silhouette is not None else self._asked("rgba")[..., 3]
 
     def bytes(self) -> Tensor:
-        """(frames, height, width, 4) uint8, for files and screens."""
+        """Return the frames as bytes, for files and screens.
+
+        Returns:
+            (frames, height, width, 4) uint8.
+        """
         return (self._asked("rgba").detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
 
     def _asked(self, name: str) -> Tensor:
+        """Return an output, or raise AttributeError if it was not requested."""
         value: Tensor | None = getattr(self, name)
         if value is None:
             raise AttributeError(f"this image has no {name}; ask for it with outputs=({name!r},) when rendering")
@@ -53,12 +59,16 @@ class Image:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a renderer claims, and the conformance suite then checks.
+    """Capabilities that a renderer claims and the conformance suite checks.
 
-    outputs: of "rgba", "silhouette", "depth", "face_index". gradients: inputs that receive exact gradients, of
-    "vertices", "colours", "texture", "light", "eye", "rotation", "focal". dtypes: precisions it computes in.
-    shadings: values of Material.shading it draws. per_frame: of "colours" and "image", what may differ from frame to
-    frame (``Surface.colours``, ``Texture.image``). materials: whether faces may have materials of their own.
+    Args:
+        outputs: Supported outputs, of "rgba", "silhouette", "depth", "face_index".
+        gradients: Inputs with exact gradients, of "vertices", "colours", "texture", "light", "eye", "rotation",
+            "focal".
+        dtypes: Supported float types.
+        shadings: Supported values of ``Material.shading``.
+        per_frame: Inputs that may differ by frame, of "colours" (``Surface.colours``) and "image" (``Texture.image``).
+        materials: True if faces may have different materials.
     """
 
     outputs: frozenset[str]
@@ -70,13 +80,17 @@ class Capabilities:
 
 
 class Renderer(ABC):
-    """Draws all frames of a surface at once. Implementations are frozen dataclasses whose fields are the settings,
-    so a schedule may change one with ``dataclasses.replace``.
+    """Renderer, which draws all frames of a surface at once.
 
-    background: rgb of what is seen where the surface is not; a renderer that has no such setting draws on black.
-    unbiased: each pixel is the mean over its square of what is seen there, without softness: areas are drawn in their
-        size, and rgb over black is the surface's mean colour times its coverage. The conformance suite then checks it.
-    expected_failures: checks of the conformance suite that cannot pass, each with its reason.
+    Implementations are frozen dataclasses whose fields are the settings, so that schedules can change them by
+    ``dataclasses.replace``.
+
+    Attributes:
+        background: Colour (rgb, 0..1) behind the surface; black for renderers without such a setting.
+        unbiased: True if each pixel is the mean over its square of what is visible there, without softness: areas have
+            their true size, and rgb over black is the surface's mean colour times its coverage. The conformance suite
+            checks it.
+        expected_failures: Reasons by the name of each check of the conformance suite that cannot pass.
     """
 
     background: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -85,20 +99,26 @@ class Renderer(ABC):
 
     @classmethod
     def example(cls) -> Renderer:
-        """An instance to check: one with the default settings, unless a renderer needs arguments."""
+        """Return an instance for the conformance suite, by default one with default settings."""
         return cls()
 
     @property
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """What this renderer, with these settings, can do."""
+        """Capabilities of this renderer with these settings."""
 
     @abstractmethod
     def render(
         self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
     ) -> Image:
-        """Draw ``surface`` as ``camera`` sees it, under ``lights``.
+        """Render a surface.
 
-        outputs: of "rgba", "silhouette", "depth", "face_index". With no lights, "lambert" and "phong" materials are
-        lit by ``diffloom_raster.DEFAULT_LIGHTS``.
+        Args:
+            surface: Moving mesh with its appearance.
+            camera: Camera, one for all frames or one per frame.
+            lights: Lights; without any, "lambert" and "phong" materials are lit by ``diffloom_raster.DEFAULT_LIGHTS``.
+            outputs: Requested outputs, of "rgba", "silhouette", "depth", "face_index".
+
+        Returns:
+            Image with the requested outputs.
         """

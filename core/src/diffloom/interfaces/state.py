@@ -1,4 +1,4 @@
-"""State at one time, inputs per step, and the saved states of a rollout."""
+"""State at one time, controls per step, and trajectories of saved states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Given = Tensor | Mapping[str, Tensor]
 
 
 def _pairs(owner: str, q: Given, u: Given) -> dict[str, Pair]:
-    """Coordinates and velocities by node set; a single set needs no name."""
+    """Return coordinates and velocities by node set; a single set has the name ""."""
     if isinstance(q, Tensor) and isinstance(u, Tensor):
         return {"": (q, u)}
     if isinstance(q, Mapping) and isinstance(u, Mapping) and q.keys() == u.keys() and q:
@@ -26,26 +26,27 @@ def _pairs(owner: str, q: Given, u: Given) -> dict[str, Pair]:
 
 
 class _Sets:
-    """What states and trajectories share: tensors q and u for each node set of a system."""
+    """Base of states and trajectories: tensors q and u of each node set."""
 
     sets: Mapping[str, Pair]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The node sets."""
+        """Names of the node sets."""
         return tuple(self.sets)
 
     @property
     def q(self) -> Tensor:
-        """Coordinates, where there is one node set."""
+        """Coordinates, if there is one node set."""
         return self._only()[0]
 
     @property
     def u(self) -> Tensor:
-        """Velocities, where there is one node set."""
+        """Velocities, if there is one node set."""
         return self._only()[1]
 
     def _only(self) -> Pair:
+        """Return q and u of the only node set."""
         if len(self.sets) != 1:
             kind = type(self).__name__.lower()
             raise InputError(
@@ -55,21 +56,24 @@ class _Sets:
         return next(iter(self.sets.values()))
 
     def _named(self, name: str) -> Pair:
+        """Return q and u of one node set."""
         if name not in self.sets:
             raise InputError(f"no node set is called {name!r}; there are: {', '.join(map(repr, self.sets))}")
         return self.sets[name]
 
 
 class State(_Sets):
-    """Where a system is at one time.
+    """State of a system at one time.
 
-    q: coordinates, (nodes, dq): positions [m] of particles (dq = 3), or position and unit quaternion wxyz of
-       rigid bodies (dq = 7); systems of other kinds use what they document.
-    u: velocities, (nodes, du): [m/s] for particles; [m/s] and angular [rad/s], world frame, for bodies (du = 6).
-    time: [s].
+    A system of several node sets has q and u of each, given as mappings by name; ``state["sheet"]`` is the state of one
+    set. In a batch of scenes q and u have a leading axis of scenes.
 
-    A system of several node sets has q and u of each, given as mappings of their names; ``state["sheet"]`` is the state
-    of one of them. Of a batch of scenes q and u have a leading axis of scenes.
+    Args:
+        q: Coordinates (nodes, dq): positions [m] of particles (dq = 3), or position and unit quaternion wxyz of rigid
+            bodies
+            (dq = 7); other systems document their own.
+        u: Velocities (nodes, du): [m/s] of particles; [m/s] and angular [rad/s] in the world frame of bodies (du = 6).
+        time: Time [s], 0 by default.
     """
 
     def __init__(self, q: Given, u: Given, time: float = 0.0) -> None:
@@ -91,7 +95,11 @@ class State(_Sets):
         return f"State({', '.join(f'{name or chr(113)}: {tuple(x.shape)}' for name, (x, _) in self.sets.items())})"
 
     def check_finite(self) -> State:
-        """Itself, or InputError naming the first value that is NaN or infinite."""
+        """Return the state itself if all values are finite.
+
+        Raises:
+            InputError: A value is NaN or infinite; the message names the first.
+        """
         for name, (x, v) in self.sets.items():
             check_finite(f"State{f'[{name!r}]' if name else ''}.q", x)
             check_finite(f"State{f'[{name!r}]' if name else ''}.u", v)
@@ -99,7 +107,11 @@ class State(_Sets):
 
 
 class Control(Mapping[str, Tensor]):
-    """Inputs per physics step: each tensor is (steps, *shape of the parameter it drives)."""
+    """Controls by parameter name: each tensor is (steps, *shape of the parameter it drives).
+
+    Args:
+        values: Tensors by parameter name; none by default.
+    """
 
     def __init__(self, values: Mapping[str, Tensor] | None = None) -> None:
         self._values = dict(values or {})
@@ -114,7 +126,17 @@ class Control(Mapping[str, Tensor]):
         return len(self._values)
 
     def check_steps(self, steps: int) -> Control:
-        """Itself, or InputError when a tensor does not have one row per step."""
+        """Return the control itself if every tensor has one row per step.
+
+        Args:
+            steps: Number of steps of the simulation.
+
+        Returns:
+            The control.
+
+        Raises:
+            InputError: A tensor has another number of rows.
+        """
         for name, value in self._values.items():
             if value.dim() < 1 or value.shape[0] != steps:
                 raise InputError(
@@ -125,14 +147,18 @@ class Control(Mapping[str, Tensor]):
 
 
 class Trajectory(_Sets):
-    """The states saved on the way.
+    """Saved states of a rollout, differentiable.
 
-    q: (frames, nodes, dq), u: (frames, nodes, du), times: (frames,) [s]. Differentiable. ``trajectory[3]`` is the
-    state at a frame; of a system of several node sets ``trajectory["sheet"]`` is the trajectory of one.
+    ``trajectory[3]`` is the state of a frame; ``trajectory["sheet"]`` is the trajectory of one of several node sets.
 
-    batch: of how many scenes it is, or None; q and u then have a leading axis of scenes, and ``scene(k)`` is the
-    trajectory of one. mask: (batch, frames) whether a frame lies within its scene's length, or None where all do; the
-    others repeat the scene's last one, without gradient.
+    Args:
+        q: Coordinates (frames, nodes, dq), or such tensors by node set.
+        u: Velocities (frames, nodes, du), or such tensors by node set.
+        times: Times of the frames (frames,) [s].
+        batch: Number of scenes, or None for one; q and u of a batch have a leading axis of scenes.
+        mask: (batch, frames), True for frames within the length of their scene; None if all are. Later frames repeat
+            the
+            scene's last one, without gradient.
     """
 
     def __init__(self, q: Given, u: Given, times: Tensor, batch: int | None = None, mask: Tensor | None = None) -> None:
@@ -148,7 +174,14 @@ class Trajectory(_Sets):
                 )
 
     def scene(self, number: int) -> Trajectory:
-        """The trajectory of one scene of a batch, padding included."""
+        """Return the trajectory of one scene of a batch, padding included.
+
+        Args:
+            number: Number of the scene.
+
+        Returns:
+            Trajectory without an axis of scenes.
+        """
         if self.batch is None:
             raise InputError("Trajectory.scene: it is of one scene; expected a batch, see Model.params(batch=...)")
         return Trajectory(
@@ -179,11 +212,18 @@ class Trajectory(_Sets):
 
     @property
     def last(self) -> State:
-        """The last saved state."""
+        """Last saved state."""
         return self[-1]
 
     def select(self, frames: Tensor | list[int]) -> Trajectory:
-        """Only the given frames."""
+        """Return the trajectory of some frames.
+
+        Args:
+            frames: Numbers of the frames.
+
+        Returns:
+            Trajectory of these frames.
+        """
         index = torch.as_tensor(frames, dtype=torch.long)
         at = (index,) if self.batch is None else (slice(None), index)
         return Trajectory(

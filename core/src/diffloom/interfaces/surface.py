@@ -13,16 +13,20 @@ from diffloom.errors import InputError
 from diffloom.interfaces.light import Colour
 from diffloom.validation import check_choice, check_shape
 
-#: Units in which a stress is given, the one that is kept first where bodies of a world differ.
+#: Units of stress; if bodies of a world differ, the first is kept.
 UNITS = ("Pa", "N/m")
 
 
 @dataclass(frozen=True)
 class Material:
-    """How light is answered. Reflectances are factors without unit.
+    """Reflectance of a surface; factors have no unit.
 
-    shading: "unlit" shows the colour itself; "lambert" adds ambient and diffuse light; "phong" highlights too.
-    ambient, diffuse, specular: () or (3,). shininess: exponent of the highlight, ().
+    Args:
+        shading: "unlit" shows the colour itself; "lambert" adds ambient and diffuse light; "phong" adds highlights.
+        ambient: Factor on ambient light, () or (3,).
+        diffuse: Factor on diffuse light, () or (3,).
+        specular: Factor on highlights, () or (3,).
+        shininess: Exponent of the highlights, ().
     """
 
     shading: Literal["unlit", "lambert", "phong"] = "unlit"
@@ -37,9 +41,11 @@ class Material:
 
 @dataclass(frozen=True)
 class FaceMaterials:
-    """Several materials on one surface: materials, and index (faces,) int64, which of them each face has.
+    """Several materials on one surface; renderers that support them say so in ``Capabilities.materials``.
 
-    A renderer that draws them says so in ``Capabilities.materials``.
+    Args:
+        materials: Materials.
+        index: Number of the material of each face (faces,), int64.
     """
 
     materials: tuple[Material, ...]
@@ -60,22 +66,23 @@ class FaceMaterials:
 
     @property
     def shading(self) -> str:
-        """For code that knows of one material only: there is no one answer."""
+        """Raise InputError, because there is no single shading for code that supports one material only."""
         raise InputError(
-            f"Surface.material: it has {len(self.materials)} materials, of different faces, and one was asked for; "
-            "draw it with softras or dibr, or give all bodies the same material"
+            f"Surface.material: got {len(self.materials)} materials on different faces; expected one; render it with "
+            "softras or dibr, or give all bodies the same material"
         )
 
 
 @dataclass(frozen=True)
 class Texture:
-    """An image laid over the mesh.
+    """Image mapped onto the mesh.
 
-    image: (height, width, 3), or (frames, height, width, 3) to change over time; values 0..1, row 0 on top.
-    uv: (points, 2), u to the right, v up, both 0..1.
-    uv_faces: (faces, 3) indices into uv, or None when uv has one row per vertex.
-    filter: "bilinear" or "nearest". corners: True puts u = 0 and 1 on the centres of the border texels, False on
-    their outer edges.
+    Args:
+        image: (height, width, 3), or (frames, height, width, 3) to change over time; values 0..1, row 0 on top.
+        uv: Texture coordinates (points, 2), u to the right and v up, both 0..1.
+        uv_faces: (faces, 3) indices into uv; None if uv has one row per vertex.
+        filter: "bilinear" or "nearest".
+        corners: True to put u = 0 and 1 on the centres of the border texels, False on their outer edges.
     """
 
     image: Tensor
@@ -94,14 +101,19 @@ class Texture:
 
 @dataclass(frozen=True)
 class Surface:
-    """A triangle mesh whose vertices move.
+    """Triangle mesh with moving vertices.
 
-    vertices: (frames, vertices, 3) [m], world. faces: (faces, 3) int64, counter-clockwise seen from outside.
-    colours: None (mid grey), (3,) for all, (faces, 3) or (vertices, 3) rgb in 0..1; ``colour_per`` says which of the
-    last two is meant. (frames, faces, 3) or (frames, vertices, 3) changes them over time. texture: instead of colours.
-    Vertices, colours and images of a texture have the same number of frames, or 1 for what does not change.
-    material: of all faces, or FaceMaterials.
-    normals are computed by the renderer from the vertices.
+    Vertices, colours and texture images have the same number of frames, or 1 if they do not change. The renderer
+    computes normals.
+
+    Args:
+        vertices: (frames, vertices, 3) [m], in the world.
+        faces: (faces, 3) int64, counter-clockwise seen from outside.
+        colours: None (mid grey), (3,) for all, (faces, 3) or (vertices, 3) rgb in 0..1, or these with a leading axis of
+            frames.
+        colour_per: "vertex" or "face", the meaning of the rows of ``colours``.
+        texture: Texture instead of colours.
+        material: Material of all faces, or FaceMaterials.
     """
 
     vertices: Tensor
@@ -139,18 +151,19 @@ class Surface:
 
     @property
     def materials(self) -> tuple[Material, ...]:
-        """All its materials."""
+        """All materials of the surface."""
         return self.material.materials if isinstance(self.material, FaceMaterials) else (self.material,)
 
     def _check_frames(self) -> None:
+        """Raise InputError unless all changing parts have one number of frames."""
         counts = self._counts()
         frames = max(counts.values())
         if any(n not in (1, frames) for n in counts.values()):
-            said = ", ".join(f"{what} has {n} frames" for what, n in counts.items())
-            raise InputError(f"{said}; expected the same number, or 1 for what does not change")
+            listed = ", ".join(f"{what} has {n} frames" for what, n in counts.items())
+            raise InputError(f"{listed}; expected one number for all, or 1 for constant parts")
 
     def _counts(self) -> dict[str, int]:
-        """Frames of everything that may change over time."""
+        """Return the number of frames of each part that may change over time."""
         counts = {"Surface.vertices": int(self.vertices.shape[0])}
         if self.colours is not None and self.colours.dim() == 3:
             counts["Surface.colours"] = int(self.colours.shape[0])
@@ -159,7 +172,7 @@ class Surface:
         return counts
 
     def __len__(self) -> int:
-        """How many frames there are, of whatever changes."""
+        """Return the number of frames."""
         return max(self._counts().values())
 
     def _repr_html_(self) -> str:
@@ -175,13 +188,30 @@ class Surface:
         texture: Texture | None = None,
         material: Material | FaceMaterials | None = None,
     ) -> Surface:
-        """The same moving mesh, coloured otherwise."""
+        """Return the moving mesh with another appearance.
+
+        Args:
+            colours: Colours, see ``Surface``.
+            colour_per: "vertex" or "face".
+            texture: Texture instead of colours.
+            material: Material; the present one if None.
+
+        Returns:
+            Surface.
+        """
         return replace(
             self, colours=colours, colour_per=colour_per, texture=texture, material=material or self.material
         )
 
     def frames(self, index: Tensor | list[int] | slice) -> Surface:
-        """Only some frames. What does not change stays as it is, but for vertices: they have a row for each frame."""
+        """Return the surface at some frames; parts that do not change are kept, but vertices get a row for each frame.
+
+        Args:
+            index: Numbers of the frames, or a slice.
+
+        Returns:
+            Surface.
+        """
         several = {what for what, n in self._counts().items() if n > 1}
         vertices = self.vertices if "Surface.vertices" in several else self.vertices.expand(len(self), -1, -1)
         colours, texture = self.colours, self.texture
@@ -193,7 +223,15 @@ class Surface:
 
 
 def vertex_colours(surface: Surface, otherwise: Tensor) -> Tensor:
-    """Colours as (vertices, 3), or (frames, vertices, 3) where they change; ``otherwise`` (3,) stands in for none."""
+    """Return colours (vertices, 3), or (frames, vertices, 3) if they change.
+
+    Args:
+        surface: Surface with colours per vertex or one for all.
+        otherwise: Colour (3,) of surfaces without colours.
+
+    Returns:
+        Colours by vertex.
+    """
     if surface.colours is not None and surface.colour_per == "face" and surface.colours.dim() > 1:
         raise InputError("colours are given per face; expected one colour for all or one per vertex")
     colours = otherwise if surface.colours is None else surface.colours
@@ -202,10 +240,11 @@ def vertex_colours(surface: Surface, otherwise: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Stress:
-    """Stress at the vertices of a surface, as one number each: von Mises's.
+    """Von Mises stress at the vertices of a surface.
 
-    values: (frames, vertices), not below 0; NaN at vertices of what has none, such as a rigid body of a world. unit:
-    "Pa", or "N/m" for a sheet whose thickness is not known.
+    Args:
+        values: (frames, vertices), not negative; NaN at vertices without stress, such as those of a rigid body.
+        unit: "Pa", or "N/m" for a sheet of unknown thickness.
     """
 
     values: Tensor
@@ -219,9 +258,15 @@ class Stress:
 
 
 def join_stresses(parts: Sequence[Stress | None], counts: Sequence[int], frames: int) -> Stress | None:
-    """The stress of surfaces that are drawn as one; None where no part has any.
+    """Return the stress of several surfaces drawn as one.
 
-    counts: vertices of each part. Stresses of two units cannot be compared: pressures are kept, and the others are NaN.
+    Args:
+        parts: Stress of each part, None for parts without.
+        counts: Number of vertices of each part.
+        frames: Number of frames.
+
+    Returns:
+        Stress of the whole; None if no part has any. If units differ, pressures are kept and the rest is NaN.
     """
     given = {part.unit for part in parts if part is not None}
     if not given:

@@ -1,4 +1,4 @@
-"""The plugin system: hooks, a loader that isolates broken plugins, and the registry of what is installed.
+"""Plugin system: hooks, a loader that isolates broken plugins, and the registry of installed things.
 
 A plugin's module needs only ``hookimpl`` and ``Register``. Users look things up by name: ``get_model("fem")``,
 ``get_integrator("semi_implicit")``, ``get_renderer("softras")``; ``models()`` and the like return the names.

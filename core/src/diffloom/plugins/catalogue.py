@@ -1,7 +1,6 @@
-"""The catalogue of published plugins: which distribution brings a name that is missing.
+"""Catalogue of published plugins, by which messages say which distribution brings a missing name.
 
-The data stands in ``catalogue.json``, which ``tools/catalogue.py`` writes from the distributions themselves: the core
-has no other knowledge of them.
+``catalogue.json`` is written by ``tools/catalogue.py`` from the distributions; the core has no other knowledge of them.
 """
 
 from __future__ import annotations
@@ -19,14 +18,15 @@ from diffloom.plugins.selection import normalized
 
 @cache
 def _text() -> str:
-    # Not by importlib.resources, whose import takes longer than reading the file.
+    """Return the text of the catalogue."""
+    # Importing importlib.resources would take longer than reading the file.
     return Path(__file__).with_name("catalogue.json").read_text("utf-8")
 
 
 @cache
 def _published() -> dict[str, dict[str, Any]]:
     """Return what each distribution defines (plurals of kinds) and registers (names by the plural of their kind)."""
-    import json  # only where a name is missing: every start reads the names of the distributions
+    import json  # imported for missing names alone, because every start calls this module
 
     found: dict[str, dict[str, Any]] = json.loads(_text())
     return found
@@ -34,12 +34,12 @@ def _published() -> dict[str, dict[str, Any]]:
 
 @cache
 def list_published_distributions() -> frozenset[str]:
-    """Return the names of the published distributions. They load before all others, so nobody can take their names."""
+    """Return the names of the published distributions, which load first so that their names cannot be taken."""
     return frozenset(re.findall(r'^ "([^"]+)": \{', _text(), re.MULTILINE))
 
 
 def find_distribution(kind: Kind, name: str) -> str | None:
-    """Return the distribution to install for the thing called ``name``, or None if no published one has it."""
+    """Return the distribution that brings ``name``, or None if no published one does."""
     for distribution, entry in _published().items():
         if name in entry["registers"].get(kind.plural, ()):
             return distribution
@@ -58,10 +58,10 @@ def list_published_names(kind: Kind) -> tuple[str, ...]:
 
 
 def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins: Iterable[PluginReport]) -> str:
-    """A message for one who asked for the ``kind`` called ``name``."""
+    """Return the message about a name that is not registered: what to install, or similar names."""
     listing = f"Installed {kind.plural.replace('_', ' ')}: {', '.join(installed) or 'none'}."
     if not isinstance(name, str):
-        return f"a {kind.singular} is asked for by its name, not by {name!r}. {listing}"
+        return f"a {kind.singular} is looked up by its name: got {name!r}; expected a text. {listing}"
     absent = [report for report in plugins if report.state not in (PluginState.LOADED, PluginState.MISSING)]
     distribution = find_distribution(kind, name)
     if distribution is not None:
@@ -81,12 +81,12 @@ def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins:
             hint += f" It comes with {find_distribution(kind, near[0])}, which is not installed or not loaded."
         return f"there is no {kind.singular} {name!r}.{hint} {listing}"
     broken = "; ".join(str(report) for report in absent if report.is_faulty)
-    lost = f" It may have been in what could not be loaded: {broken}." if broken else ""
+    lost = f" It may belong to a plugin that failed to load: {broken}." if broken else ""
     return f"there is no {kind.singular} {name!r}. {listing}{lost}"
 
 
 def _would_offer(kind: Kind, name: str, absent: Sequence[PluginReport]) -> PluginReport | None:
-    """The plugin that offered the name before it failed; else one that is called so, since most are called by it."""
+    """Return the failed plugin that registered the name, or else one of that name."""
     for report in absent:
         if any(offer.kind == kind and offer.name == name for offer in report.withheld):
             return report
@@ -98,6 +98,7 @@ def _would_offer(kind: Kind, name: str, absent: Sequence[PluginReport]) -> Plugi
 
 
 def _whereabouts(distribution: str, absent: Iterable[PluginReport]) -> str:
+    """Return the state of a distribution, with the command that installs it."""
     for report in absent:
         if normalized(report.origin.distribution) == distribution:
             return f"which is {report.state}: {report.reason}"

@@ -1,4 +1,4 @@
-"""Ask one plugin for its kinds and registrations: all of them, or an error."""
+"""Registrations of one plugin: all of them, or an error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UPGRADE = "the guide's page 'Versions' says what to change"
 
 @dataclass
 class PluginRegistrations:
-    """Registrations of a plugin so far, and warnings for its author, a line each."""
+    """Registrations of a plugin so far, and warnings for its author."""
 
     offers: list[Entry] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -58,14 +58,14 @@ def collect(
 ) -> PluginRegistrations:
     """Return everything that ``plugin`` registers.
 
-    Each plugin gets a pluggy manager of its own, so one that fails half-way leaves nothing behind.
+    Each plugin gets a pluggy manager of its own, so that a failing one leaves nothing behind.
 
     Args:
-        plugin: A module, or an object with hooks as methods.
+        plugin: Module, or object with hooks as methods.
         origin: Its name and distribution.
-        kinds: All kinds that are defined.
-        trace: Called with a line for each registration.
-        into: Filled and returned, so that registrations before a failure are known.
+        kinds: All defined kinds.
+        trace: Function that gets a line for each registration.
+        into: Registrations to fill and return, so that those before a failure are known.
     """
     found = PluginRegistrations() if into is None else into
     _check_api(plugin)
@@ -79,7 +79,7 @@ def collect(
 
 
 def _register_for(kind: Kind, origin: Origin, offers: list[Entry], trace: Callable[[str], object]) -> Register:
-    """Return the ``register`` argument of a hook: collects, and refuses a name that the plugin registered before."""
+    """Return the ``register`` argument of a hook, which refuses names that the plugin registered before."""
 
     def register(name: str, factory: Factory, *, summary: str, available: Availability | None = None) -> None:
         entry = Entry(kind, name, factory, summary, origin, available)
@@ -88,15 +88,16 @@ def _register_for(kind: Kind, origin: Origin, offers: list[Entry], trace: Callab
         offers.append(entry)
         trace(f"{kind.hook}: {origin.plugin} offers {name!r} from {entry.path}")
 
-    # A wrong call is then reported as one of register(), the name in the plugin's source.
+    # Errors of wrong calls then name register(), as the plugin's source does.
     register.__qualname__ = "register"
     return register
 
 
 def _check_api(plugin: object) -> None:
+    """Raise RegistrationError if the plugin needs another version of the API."""
     needs: Any = getattr(plugin, API_ATTRIBUTE, None)
     if needs is None:
-        return  # It relies on nothing that has a version.
+        return  # the plugin requires no version
     if not isinstance(needs, int) or isinstance(needs, bool):
         raise RegistrationError(f"its {API_ATTRIBUTE} is {needs!r}: give a whole number, such as {PLUGIN_API}")
     if needs > PLUGIN_API:
@@ -111,6 +112,7 @@ def _check_api(plugin: object) -> None:
 
 
 def _register_plugin(manager: pluggy.PluginManager, plugin: object, origin: Origin) -> None:
+    """Register a plugin with pluggy, and report wrong signatures of its hooks."""
     try:
         manager.register(plugin, origin.plugin)
     except pluggy.PluginValidationError as error:
@@ -122,7 +124,7 @@ def _register_plugin(manager: pluggy.PluginManager, plugin: object, origin: Orig
 def _check_hooks(
     manager: pluggy.PluginManager, plugin: object, kinds: Sequence[Kind], found: PluginRegistrations
 ) -> None:
-    """Warn of hooks that are unknown here; refuse a plugin without a hook, or with one that is not marked as such."""
+    """Warn of hooks that are unknown; refuse a plugin without a hook, or with one that lacks the decorator."""
     known = [kind.hook for kind in kinds]
     callers = {caller.name: caller for caller in manager.get_hookcallers(plugin) or ()}
     for name in sorted(set(callers) - {*known, DEFINE_KINDS}):
@@ -136,7 +138,8 @@ def _check_hooks(
 
 
 def _advice(name: str, known: list[str]) -> str:
-    # Without what all of them begin with, which would make any two look alike.
+    """Return what to do about an unknown hook."""
+    # Compare without the common prefix, which would make any two names similar.
     kinds = {hook.removeprefix(HOOK_PREFIX): hook for hook in known}
     from difflib import get_close_matches
 

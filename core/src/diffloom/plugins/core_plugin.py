@@ -9,10 +9,10 @@ DIFFLOOM_PLUGIN_API = PLUGIN_API
 def diffloom_register_commands(register: Register) -> None:
     """Register the commands of the core."""
     register("plugins", "diffloom.cli.plugins:plugins", summary="List, check and create plugins")
-    register("doctor", "diffloom.cli.doctor:doctor", summary="Say what runs here, what does not, and why")
+    register("doctor", "diffloom.cli.doctor:doctor", summary="Report what runs here, what does not, and why")
 
 
 @hookimpl
 def diffloom_register_diagnostics(register: Register) -> None:
-    """Register what the doctor examines first: Python and PyTorch."""
+    """Register the first part of ``diffloom doctor``: Python and PyTorch."""
     register("runtime", "diffloom.cli.doctor:runtime", summary="Python, PyTorch and processors")

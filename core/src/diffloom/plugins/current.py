@@ -1,4 +1,4 @@
-"""The process's own registry: loaded on first use, and replaceable in tests."""
+"""Registry of the process: loaded on first use, and replaceable in tests."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,14 +17,25 @@ _replacements: list[Registry] = []
 
 
 def installed_registry() -> Registry:
-    """What is installed, sound or not: the registry, even where strict mode would refuse it."""
+    """Return the registry of installed plugins, also if strict mode would refuse it.
+
+    Returns:
+        Registry.
+    """
     if _replacements:
         return _replacements[-1]
     return _load(replace(Selection.from_environment(), strict=False))
 
 
 def current_registry() -> Registry:
-    """The registry in force. Raises BrokenPluginsError when ``DIFFLOOM_STRICT_PLUGINS`` is set and a plugin broken."""
+    """Return the registry in force.
+
+    Returns:
+        Registry.
+
+    Raises:
+        BrokenPluginsError: ``DIFFLOOM_STRICT_PLUGINS`` is set and a plugin is broken.
+    """
     registry = installed_registry()
     if Selection.from_environment().strict:
         registry.raise_if_faulty()
@@ -33,7 +44,11 @@ def current_registry() -> Registry:
 
 @contextmanager
 def use_registry(registry: Registry) -> Iterator[Registry]:
-    """Put ``registry`` in force for the whole process while the block runs."""
+    """Context manager: put ``registry`` in force for the whole process.
+
+    Args:
+        registry: Registry to use.
+    """
     _replacements.append(registry)
     try:
         yield registry
@@ -42,36 +57,80 @@ def use_registry(registry: Registry) -> Iterator[Registry]:
 
 
 def models() -> tuple[str, ...]:
-    """Names of the installed models."""
+    """Return the names of the installed models.
+
+    Returns:
+        Names, sorted.
+    """
     return current_registry().models()
 
 
 def integrators() -> tuple[str, ...]:
-    """Names of the installed integrators."""
+    """Return the names of the installed integrators.
+
+    Returns:
+        Names, sorted.
+    """
     return current_registry().integrators()
 
 
 def renderers() -> tuple[str, ...]:
-    """Names of the installed renderers."""
+    """Return the names of the installed renderers.
+
+    Returns:
+        Names, sorted.
+    """
     return current_registry().renderers()
 
 
 def get_model(name: str) -> "Callable[..., Model]":
-    """The model class (or factory) of this name."""
+    """Return the model class (or factory) of this name.
+
+    ball = get_model("fem")("ball", radius=0.3)
+
+    Args:
+        name: Registered name, such as "fem".
+
+    Returns:
+        Class or function that makes a model.
+
+    Raises:
+        UnknownNameError: There is no such model; the message says what to install, or lists the installed ones.
+    """
     return current_registry().get_model(name)
 
 
 def get_integrator(name: str) -> "Callable[..., Integrator]":
-    """The integrator class (or factory) of this name."""
+    """Return the integrator class (or factory) of this name.
+
+    Args:
+        name: Registered name, such as "semi_implicit".
+
+    Returns:
+        Class or function that makes an integrator.
+
+    Raises:
+        UnknownNameError: There is no such integrator; the message says what to install, or lists the installed ones.
+    """
     return current_registry().get_integrator(name)
 
 
 def get_renderer(name: str) -> "Callable[..., Renderer]":
-    """The renderer class (or factory) of this name."""
+    """Return the renderer class (or factory) of this name.
+
+    Args:
+        name: Registered name, such as "softras".
+
+    Returns:
+        Class or function that makes a renderer.
+
+    Raises:
+        UnknownNameError: There is no such renderer; the message says what to install, or lists the installed ones.
+    """
     return current_registry().get_renderer(name)
 
 
 @cache
 def _load(selection: Selection) -> Registry:
-    # Keyed by the switches: a command that sets one gets the registry it asked for.
+    """Return the registry for these switches, memoised."""
     return load_plugins(selection)

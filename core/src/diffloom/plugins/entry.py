@@ -1,4 +1,4 @@
-"""Registered things and the plugins that register them."""
+"""Registered things, and reports on the plugins that register them."""
 
 import importlib
 import re
@@ -14,12 +14,19 @@ _FORM = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*
 
 
 def is_import_path(text: str) -> bool:
-    """Whether ``text`` has the form ``"package.module:attribute"``; nothing is imported."""
+    """Return True if ``text`` has the form ``"package.module:attribute"``; nothing is imported."""
     return _FORM.fullmatch(text) is not None
 
 
 def import_object(path: str) -> Any:
-    """The object that ``path`` names; whatever its import raises is passed on."""
+    """Import the object of an import path.
+
+    Args:
+        path: Import path ``"package.module:attribute"``.
+
+    Returns:
+        The object; errors of the import are not caught.
+    """
     module, _, attributes = path.partition(":")
     found: Any = importlib.import_module(module)
     for attribute in attributes.split("."):
@@ -33,7 +40,13 @@ _TWO_WORDS = re.compile(r"[a-z][a-z0-9_-]*( [a-z][a-z0-9_-]*)?")
 
 @dataclass(frozen=True)
 class Origin:
-    """Who offers a thing: the plugin (its entry point's name), its distribution and that one's version."""
+    """Plugin and distribution that something comes from.
+
+    Args:
+        plugin: Name of the plugin's entry point.
+        distribution: Name of the distribution.
+        version: Version of the distribution.
+    """
 
     plugin: str
     distribution: str
@@ -45,7 +58,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered factory. Constructing one checks its form and imports nothing."""
+    """Registered factory; its form is checked on construction, and nothing is imported.
+
+    Args:
+        kind: Kind of thing.
+        name: Registered name.
+        factory: Import path or object.
+        summary: One line for tables and help.
+        origin: Plugin that registers it.
+        available: Function, or its import path, that returns why the thing cannot run here, or None.
+    """
 
     kind: Kind
     name: str
@@ -69,13 +91,17 @@ class Entry:
 
     @property
     def path(self) -> str:
-        """Where the factory is, for people."""
+        """Import path of the factory, for messages."""
         if isinstance(self.factory, str):
             return self.factory
         return f"{self.factory.__module__}:{getattr(self.factory, '__qualname__', repr(self.factory))}"
 
     def unavailable(self) -> str | None:
-        """Why this cannot run here, or None. A failing availability function is itself a reason."""
+        """Return why the thing cannot run here, or None; a failing availability function is a reason too.
+
+        Returns:
+            Reason, or None.
+        """
         if self.available is None:
             return None
         try:
@@ -88,7 +114,15 @@ class Entry:
         return f"its availability check returned {reason!r}, not None or a reason"
 
     def load(self) -> Any:
-        """Import the factory and check that it is what its kind must be."""
+        """Import the factory and check its class.
+
+        Returns:
+            Class or function.
+
+        Raises:
+            FactoryError: The factory cannot be imported, is unavailable here, or has another class than its kind
+                requires.
+        """
         what = f"the {self.kind.singular} {self.name!r} of {self.origin}"
         reason = self.unavailable()
         if reason is not None:
@@ -106,6 +140,7 @@ class Entry:
         return found
 
     def _check_interface(self, what: str, found: Any) -> None:
+        """Raise FactoryError unless the factory fits its kind."""
         if not callable(found):
             raise FactoryError(f"{what} ({self.path}) cannot be called: it is {found!r}")
         if self.kind.interface is None or not isinstance(found, type):
@@ -116,6 +151,7 @@ class Entry:
 
 
 def _check_reference(what: str, role: str, given: object) -> None:
+    """Raise RegistrationError for a malformed import path, or an object that is not callable."""
     if isinstance(given, str) and not is_import_path(given):
         raise RegistrationError(f"{what} has the {role} {given!r}: write an import path like 'package.module:name'")
     if not isinstance(given, str) and not callable(given):
@@ -134,11 +170,16 @@ class PluginState(StrEnum):
 
 @dataclass(frozen=True)
 class PluginReport:
-    """What became of one plugin.
+    """Report on the loading of one plugin.
 
-    reason: why it is not loaded; empty when it is. offers: what it registered. seconds: time that loading took [s].
-    warnings: what its author should know, a line each, though it is loaded. withheld: what a plugin that is not loaded
-    had offered before it failed; nobody gets it, but who asks for it is told why.
+    Args:
+        origin: Plugin and its distribution.
+        state: Outcome.
+        reason: Reason why it is not loaded; empty if it is.
+        offers: Things that it registered.
+        seconds: Time that loading took [s].
+        warnings: Lines for its author about a loaded plugin.
+        withheld: Things that a failed plugin had registered before; they are not available, but messages explain why.
     """
 
     origin: Origin
@@ -151,7 +192,7 @@ class PluginReport:
 
     @property
     def is_faulty(self) -> bool:
-        """Whether somebody has to mend something: strict mode refuses to go on."""
+        """True if the plugin needs repair, with which strict mode does not continue."""
         return self.state in (PluginState.BROKEN, PluginState.MISSING)
 
     def __str__(self) -> str:

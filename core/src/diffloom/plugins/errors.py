@@ -1,4 +1,4 @@
-"""What can go wrong with plugins, as exceptions."""
+"""Errors of the plugin system."""
 
 
 class PluginError(Exception):
@@ -6,23 +6,24 @@ class PluginError(Exception):
 
 
 class UnavailableError(PluginError):
-    """Raised by a plugin (at import or in a hook) that is sound but cannot run here: say why, in a few words.
+    """Plugin that is sound but cannot run here; plugins raise it at import or in a hook, with the reason in a few
+    words.
 
     For one thing among several use the argument ``available`` of ``register`` instead.
     """
 
 
 class RegistrationError(PluginError):
-    """A plugin offered something that cannot be accepted: a bad name, a name already taken, a bad factory."""
+    """Registration that cannot be accepted: a bad name, a name already taken, a bad factory."""
 
 
 class BrokenPluginsError(PluginError):
-    """Plugins failed to load and ``DIFFLOOM_STRICT_PLUGINS`` is set."""
+    """Broken plugins while ``DIFFLOOM_STRICT_PLUGINS`` is set."""
 
 
 class UnknownNameError(PluginError, LookupError):
-    """Nothing of this kind is registered under this name."""
+    """Name under which nothing of this kind is registered."""
 
 
 class FactoryError(PluginError):
-    """A registered thing cannot be imported, is unavailable here, or is not what its kind must be."""
+    """Registered thing that cannot be imported, is unavailable here, or has the wrong class."""

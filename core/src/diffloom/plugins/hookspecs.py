@@ -4,10 +4,10 @@ A plugin is a module named by an entry point in the group ``diffloom``. It imple
 functions under the decorator ``hookimpl``:
 
 - ``diffloom_register_<kind>(register)`` for each kind of thing that it brings. The hook is called once with a callable
-  `Register` and hands over *factories*: a name, an import path such as ``"package.module:Class"`` (or the object
+  `Register` and registers *factories*: a name, an import path such as ``"package.module:Class"`` (or the object
   itself), and a summary of one line. Import paths keep listing fast, because nothing is imported before it is used.
-- ``diffloom_define_kinds()`` if it brings kinds of its own. The core has models, integrators, renderers,
-  commands and diagnostics; the kinds of losses and optimisers, for instance, belong to diffloom-fitting.
+- ``diffloom_define_kinds()`` if it defines kinds of its own. The core has models, integrators, renderers, commands and
+  diagnostics; the kinds of losses and optimisers, for instance, belong to diffloom-fitting.
 
 ``diffloom plugins`` lists all hooks with the plugin that defines each.
 """
@@ -27,7 +27,7 @@ PROJECT = "diffloom"
 ENTRY_POINT_GROUP = "diffloom"
 
 PLUGIN_API = 3
-"""Version of this contract. It grows by one when plugins written for the last one have something to change."""
+"""Version of this contract. It grows by one when plugins written for the previous version need changes."""
 
 OLDEST_PLUGIN_API = 3
 """The oldest version that this core serves."""
@@ -47,7 +47,7 @@ Availability = str | Callable[[], str | None]
 
 
 class Register(Protocol):
-    """Argument of a registration hook: call it once for each thing."""
+    """Argument of a registration hook: a function to call once for each thing."""
 
     def __call__(self, name: str, factory: Factory, *, summary: str, available: Availability | None = None) -> None:
         """Register ``factory`` under ``name``.
@@ -56,15 +56,17 @@ class Register(Protocol):
             name: Lower case letters, digits, ``_`` and ``-``, starting with a letter; unique within its kind.
             factory: Import path ``"package.module:attribute"`` (preferred: nothing is imported) or the object itself.
             summary: One line for tables and help.
-            available: Says, without importing anything heavy, why this cannot run here, or None where it can.
+            available: Function, or its import path, that returns why the thing cannot run here, or None if it can; it
+                must not
+                import anything heavy.
         """
 
 
 def hook_manager(kinds: Iterable[Kind]) -> pluggy.PluginManager:
-    """Return a pluggy manager that knows the registration hook of each kind, and the hook that defines kinds."""
+    """Return a pluggy manager with the registration hook of each kind, and the hook that defines kinds."""
     manager = _Manager(PROJECT)
     hooks = {kind.hook: _specification(kind) for kind in kinds}
-    # Any object will do: pluggy asks for dir and getattr alone.
+    # pluggy needs dir and getattr alone, so any object serves.
     manager.add_hookspecs(_Specifications(diffloom_define_kinds=_define_kinds, **hooks))  # type: ignore[arg-type]
     return manager
 
@@ -76,13 +78,14 @@ class _Manager(pluggy.PluginManager):
     """
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        """Return the options of a hook implementation; None for names without a mark."""
         if isinstance(plugin, ModuleType) and name in (own := vars(plugin)) and not hasattr(own[name], _MARK):
             return None
         return super().parse_hookimpl_opts(plugin, name)
 
 
 class _Specifications(SimpleNamespace):
-    """Specifications of hooks as attributes. Its ``dir`` has no others, because pluggy looks at every one."""
+    """Specifications of hooks as attributes; ``dir`` lists these alone, because pluggy inspects every attribute."""
 
     def __dir__(self) -> Iterable[str]:
         return vars(self)
@@ -96,6 +99,8 @@ def _define_kinds() -> list[Kind]:
 
 @cache
 def _specification(kind: Kind) -> Callable[[Register], None]:
+    """Return the specification of a kind's registration hook."""
+
     def specify(register: Register) -> None:
         pass
 

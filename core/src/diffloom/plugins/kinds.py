@@ -1,4 +1,4 @@
-"""Kinds of things that a plugin can register, one hook for each: those of the core, and how a plugin brings its own."""
+"""Kinds of things that plugins register, with one hook each: the core's kinds, and the class for further ones."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _PLURAL = re.compile(r"[a-z]+(_[a-z]+)*")
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of thing that plugins register, such as models.
+    """Kind of things that plugins register, such as models.
 
-    A plugin brings a kind of its own by returning it from the hook ``diffloom_define_kinds``; every plugin may then
+    A plugin defines a kind of its own by returning it from the hook ``diffloom_define_kinds``; every plugin may then
     implement the hook ``diffloom_register_<plural>``.
 
     Args:
         plural: Plural in lower case with ``_`` between words, the end of the hook's name.
         singular: Singular in lower case, as messages use it.
-        interface: Import path ``"package.module:Class"`` of the class that a factory must derive from; None accepts
-            anything callable.
+        interface: Import path ``"package.module:Class"`` of the class that a factory must derive from; None accepts any
+            callable.
         doc: One line on what a plugin registers, shown with the hook.
         subcommands: True if a name may have two words, the second one inside the group named by the first.
     """
@@ -47,13 +47,28 @@ class Kind:
         return f"{HOOK_PREFIX}{self.plural}"
 
     def get(self, name: str) -> Any:
-        """Import and return the registered factory called ``name``; UnknownNameError lists the names there are."""
+        """Import and return the registered factory called ``name``.
+
+        Args:
+            name: Registered name.
+
+        Returns:
+            Class or function.
+
+        Raises:
+            UnknownNameError: There is no such name; the message lists the registered ones.
+            FactoryError: The factory cannot be imported, or is unavailable here.
+        """
         from diffloom.plugins.current import current_registry
 
         return current_registry().get(self, name)
 
     def names(self) -> tuple[str, ...]:
-        """Return the registered names of this kind, sorted."""
+        """Return the registered names of this kind, sorted.
+
+        Returns:
+            Names.
+        """
         from diffloom.plugins.current import current_registry
 
         return current_registry().names(self)

@@ -1,4 +1,4 @@
-"""Find the installed plugins and load them one at a time, so that no broken one can bring down the rest."""
+"""Loader of the installed plugins, one at a time, so that a broken one does not affect the rest."""
 
 import contextlib
 import re
@@ -24,20 +24,20 @@ _FIELD = re.compile(r"^(Name|Version): (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A plugin that is installed and not yet imported."""
+    """Installed plugin that is not imported yet."""
 
     origin: Origin
     load: Callable[[], object]
 
 
 def discover() -> list[Candidate]:
-    """All installed plugins, in the order in which they load: the project's own first, then by name."""
+    """Return all installed plugins in loading order: the project's own first, then by name."""
     candidates = [_candidate(point) for point in entry_points(group=ENTRY_POINT_GROUP)]
     return sorted(candidates, key=_order)
 
 
 def core_version() -> str:
-    """The version of diffloom-core, or "unknown" when it runs from a folder that is not installed."""
+    """Return the version of diffloom-core, or "unknown" if it runs from a folder that is not installed."""
     try:
         return _name_and_version(distribution("diffloom-core"))[1]
     except PackageNotFoundError:
@@ -45,13 +45,15 @@ def core_version() -> str:
 
 
 def _candidate(point: EntryPoint) -> Candidate:
+    """Return the candidate of an entry point."""
     if point.dist is None:
         return Candidate(Origin(point.name, point.value, "unknown"), point.load)
     return Candidate(Origin(point.name, *_name_and_version(point.dist)), point.load)
 
 
 def _name_and_version(found_in: Distribution) -> tuple[str, str]:
-    # Two lines of the head are looked for: parsing all of it, as ``metadata`` does, takes most of the time of listing.
+    """Return name and version of a distribution."""
+    # Search two lines of the head, because parsing all of it, as ``metadata`` does, dominates the time of listing.
     head = (found_in.read_text("METADATA") or "").partition("\n\n")[0]
     found = dict(_FIELD.findall(head))
     if len(found) < 2:
@@ -60,15 +62,22 @@ def _name_and_version(found_in: Distribution) -> tuple[str, str]:
 
 
 def _order(candidate: Candidate) -> tuple[bool, str, str]:
+    """Return the sort key of a candidate."""
     origin = candidate.origin
     return normalized(origin.distribution) not in list_published_distributions(), origin.plugin, origin.distribution
 
 
 def core_registry(*plugins: str) -> Registry:
-    """Return a new registry with what the core itself registers, and nothing else but the named installed plugins.
+    """Return a new registry with the things of the core and of the named installed plugins alone.
 
     Args:
-        plugins: Names of plugins, such as "mechanics"; BrokenPluginsError if one is not installed or cannot be loaded.
+        *plugins: Names of plugins, such as "mechanics".
+
+    Returns:
+        Registry.
+
+    Raises:
+        BrokenPluginsError: A plugin is not installed or cannot be loaded.
     """
     if plugins:
         found = [candidate for candidate in discover() if candidate.origin.plugin in plugins]
@@ -81,9 +90,11 @@ def core_registry(*plugins: str) -> Registry:
 
 
 def load_plugins(selection: Selection, candidates: Sequence[Candidate] | None = None) -> Registry:
-    """A registry of the core and of every selected plugin that is sound; the others are named on stderr.
+    """Return a registry of the core and of every selected plugin that loads; failures are reported on stderr.
 
-    candidates: plugins to consider instead of the installed ones.
+    Args:
+        selection: Plugins to load.
+        candidates: Plugins to consider instead of the installed ones.
     """
     registry = core_registry()
     found = discover() if candidates is None else candidates
@@ -103,7 +114,7 @@ def load_plugins(selection: Selection, candidates: Sequence[Candidate] | None = 
 
 
 class _Load:
-    """Loading of one plugin. Whatever a plugin does wrong, short of an interrupt, becomes the report's reason."""
+    """Loading of one plugin; all its failures except an interrupt become the reason in its report."""
 
     def __init__(self, candidate: Candidate, registry: Registry, selection: Selection) -> None:
         self._candidate, self._registry, self._selection = candidate, registry, selection
@@ -145,17 +156,19 @@ class _Load:
             self._registry.withdraw_kinds(self._candidate.origin)
 
     def _report(self, state: PluginState, reason: str = "") -> PluginReport:
+        """Return the report on the plugin in this state."""
         offers, warnings = tuple(self._found.offers), tuple(self._found.warnings)
         if state is PluginState.LOADED:
             return PluginReport(self._candidate.origin, state, "", offers, self._seconds, warnings)
         return PluginReport(self._candidate.origin, state, reason, (), self._seconds, withheld=offers)
 
     def _attempt(self, action: Callable[[], None]) -> None:
+        """Run a step of the loading, unless an earlier one failed."""
         if self._failure is not None:
             return
         start = time.perf_counter()
         try:
-            # Output of a plugin must not end up amid the output of a command.
+            # Keep output of a plugin out of the output of a command.
             with contextlib.redirect_stdout(sys.stderr):
                 action()
         except KeyboardInterrupt:
@@ -171,6 +184,7 @@ class _Load:
 
 
 def _refuse_namesake(origin: Origin, registry: Registry) -> None:
+    """Raise RegistrationError if another plugin has the same name."""
     for report in registry.plugins:
         if report.origin.plugin == origin.plugin:
             raise RegistrationError(
@@ -180,6 +194,7 @@ def _refuse_namesake(origin: Origin, registry: Registry) -> None:
 
 
 def _missing(selection: Selection, found: Iterable[Candidate]) -> list[PluginReport]:
+    """Return reports on plugins that the selection names and that are not installed."""
     origins = [candidate.origin for candidate in found]
     there = {normalized(name) for origin in origins for name in (origin.plugin, origin.distribution)}
     listing = ", ".join(sorted(origin.plugin for origin in origins)) or "none"
@@ -194,10 +209,12 @@ def _missing(selection: Selection, found: Iterable[Candidate]) -> list[PluginRep
 
 
 def _absent(name: str, reason: str) -> PluginReport:
+    """Return the report on a missing plugin."""
     return PluginReport(Origin(name, "", ""), PluginState.MISSING, reason)
 
 
 def _note(report: PluginReport) -> None:
+    """Print the faults and warnings of a report."""
     if report.is_faulty:
         print(f"diffloom: {report}", file=sys.stderr)
     for line in report.warnings:
@@ -205,10 +222,12 @@ def _note(report: PluginReport) -> None:
 
 
 def _trace(selection: Selection) -> Callable[[str], object]:
+    """Return the function that prints trace lines, or does nothing."""
     if not selection.trace:
         return lambda text: None
     return lambda text: sys.stderr.write(f"diffloom trace: {text}\n")
 
 
 def _one_line(text: str) -> str:
+    """Return text with its whitespace collapsed."""
     return " ".join(text.split())

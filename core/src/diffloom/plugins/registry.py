@@ -1,4 +1,4 @@
-"""The registry: everything that the loaded plugins offer, by kind and name."""
+"""Registry: everything that the loaded plugins register, by kind and name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Registry:
-    """What is installed. A fresh one is empty and knows nothing of the process's own: use it freely in tests."""
+    """Registered things of one set of plugins.
+
+    A new registry is empty and independent of the process's own, so tests can use it freely.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[tuple[Kind, str], Entry] = {}
@@ -26,19 +29,38 @@ class Registry:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """All kinds that are defined: those of the core first, then those of plugins."""
+        """All defined kinds: those of the core first, then those of plugins."""
         return tuple(self._definers)
 
     def definer(self, kind: Kind) -> Origin | None:
-        """Return the plugin that defines a kind; None for those of the core."""
+        """Return the plugin that defines a kind; None for kinds of the core.
+
+        Args:
+            kind: Defined kind.
+
+        Returns:
+            Plugin, or None.
+        """
         return self._definers[kind]
 
     def kind(self, word: str) -> Kind | None:
-        """Return the kind with this singular or plural, or None where no installed plugin defines it."""
+        """Return the kind with this singular or plural.
+
+        Args:
+            word: Singular or plural.
+
+        Returns:
+            Kind; None if no installed plugin defines it.
+        """
         return next((kind for kind in self._definers if word in (kind.singular, kind.plural)), None)
 
     def define_kinds(self, kinds: Sequence[Kind], origin: Origin) -> None:
-        """Add the kinds of a plugin; raises, and adds nothing, when one of their names is taken."""
+        """Add the kinds of a plugin, or raise RegistrationError and add nothing if a name is taken.
+
+        Args:
+            kinds: Kinds to add.
+            origin: Plugin that defines them.
+        """
         definers = dict(self._definers)
         for kind in kinds:
             for other, definer in definers.items():
@@ -49,7 +71,11 @@ class Registry:
         self._definers = definers
 
     def withdraw_kinds(self, origin: Origin) -> None:
-        """Remove the kinds of a plugin that failed after defining them, and what other plugins registered for them."""
+        """Remove the kinds of a failed plugin, and the things that other plugins registered for them.
+
+        Args:
+            origin: Plugin that defined them.
+        """
         gone = [kind for kind, definer in self._definers.items() if definer == origin]
         for kind in gone:
             del self._definers[kind]
@@ -58,7 +84,14 @@ class Registry:
             self._plugins = [_without_kind(report, kind, origin) for report in self._plugins]
 
     def install(self, plugin: object, name: str, distribution: str | None = None, version: str = "0") -> None:
-        """Add all that a plugin (a module, or an object with hooks as methods) offers, or raise and add nothing."""
+        """Add everything that a plugin registers, or raise and add nothing.
+
+        Args:
+            plugin: Module, or object with hooks as methods.
+            name: Name of the plugin.
+            distribution: Name of its distribution; the plugin's name if None.
+            version: Version of its distribution.
+        """
         origin = Origin(name, distribution or name, version)
         self.define_kinds(collect_kinds(plugin, origin), origin)
         try:
@@ -71,7 +104,11 @@ class Registry:
             raise
 
     def record(self, report: PluginReport) -> None:
-        """Add a plugin and its offers; raises, and adds nothing, when one of its names is taken."""
+        """Add a plugin's report and registrations, or raise RegistrationError and add nothing if a name is taken.
+
+        Args:
+            report: Report on the plugin.
+        """
         for offer in report.offers:
             taken = self._entries.get((offer.kind, offer.name))
             if taken is not None:
@@ -89,60 +126,97 @@ class Registry:
 
     @property
     def plugins(self) -> tuple[PluginReport, ...]:
-        """What became of every plugin, sorted by name."""
+        """Reports on all plugins, sorted by name."""
         return tuple(sorted(self._plugins, key=lambda report: (report.origin.plugin, report.origin.distribution)))
 
     def raise_if_faulty(self) -> None:
-        """Raise BrokenPluginsError when a plugin is broken or one that was asked for is missing."""
-        is_faulty = [str(report) for report in self.plugins if report.is_faulty]
-        if is_faulty:
-            raise BrokenPluginsError("\n".join(is_faulty))
+        """Raise BrokenPluginsError if a plugin is broken, or one that was requested is missing."""
+        faults = [str(report) for report in self.plugins if report.is_faulty]
+        if faults:
+            raise BrokenPluginsError("\n".join(faults))
 
     def entries(self, kind: Kind) -> tuple[Entry, ...]:
-        """All registered things of one kind, sorted by name."""
+        """Return all registered things of one kind, sorted by name.
+
+        Args:
+            kind: Defined kind.
+
+        Returns:
+            Entries.
+        """
         return tuple(self._entries[key] for key in sorted(self._entries, key=lambda key: key[1]) if key[0] == kind)
 
     def names(self, kind: Kind) -> tuple[str, ...]:
-        """Names of all registered things of one kind, sorted."""
+        """Return the names of all registered things of one kind, sorted.
+
+        Args:
+            kind: Defined kind.
+
+        Returns:
+            Names.
+        """
         return tuple(entry.name for entry in self.entries(kind))
 
     def entry(self, kind: Kind, name: str) -> Entry:
-        """The registered thing of this name, not yet imported; UnknownNameError says what there is instead."""
+        """Return a registered thing without importing it.
+
+        Args:
+            kind: Defined kind.
+            name: Registered name.
+
+        Returns:
+            Entry.
+
+        Raises:
+            UnknownNameError: There is no such name; the message lists the registered ones.
+        """
         try:
             return self._entries[kind, name]
         except (KeyError, TypeError):
             raise UnknownNameError(explain_missing(kind, name, self.names(kind), self._plugins)) from None
 
     def get(self, kind: Kind, name: str) -> Any:
-        """The factory of this name, imported now."""
+        """Import and return a registered factory.
+
+        Args:
+            kind: Defined kind.
+            name: Registered name.
+
+        Returns:
+            Class or function.
+
+        Raises:
+            UnknownNameError: There is no such name.
+            FactoryError: The factory cannot be imported, or is unavailable here.
+        """
         return self.entry(kind, name).load()
 
     def models(self) -> tuple[str, ...]:
-        """Names of the installed models."""
+        """Return the names of the registered models."""
         return self.names(MODELS)
 
     def integrators(self) -> tuple[str, ...]:
-        """Names of the installed integrators."""
+        """Return the names of the registered integrators."""
         return self.names(INTEGRATORS)
 
     def renderers(self) -> tuple[str, ...]:
-        """Names of the installed renderers."""
+        """Return the names of the registered renderers."""
         return self.names(RENDERERS)
 
     def commands(self) -> tuple[str, ...]:
-        """Names of the installed commands."""
+        """Return the names of the registered commands."""
         return self.names(COMMANDS)
 
     def get_model(self, name: str) -> Callable[..., Model]:
-        """The model class (or factory) of this name."""
+        """Return the model class (or factory) of this name."""
         return cast("Callable[..., Model]", self.get(MODELS, name))
 
     def get_integrator(self, name: str) -> Callable[..., Integrator]:
-        """The integrator class (or factory) of this name."""
+        """Return the integrator class (or factory) of this name."""
         return cast("Callable[..., Integrator]", self.get(INTEGRATORS, name))
 
     def get_renderer(self, name: str) -> Callable[..., Renderer]:
-        """The renderer class (or factory) of this name."""
+        """Return the renderer class (or factory) of this name."""
         return cast("Callable[..., Renderer]", self.get(RENDERERS, name))
 
 

@@ -1,4 +1,4 @@
-"""Which plugins to load, and how strictly: the environment's switches in one value."""
+"""Selection of the plugins to load, from environment variables."""
 
 import os
 import re
@@ -16,10 +16,13 @@ TRACE = "DIFFLOOM_TRACE_PLUGINS"
 
 @dataclass(frozen=True)
 class Selection:
-    """Which plugins to load.
+    """Plugins to load. A name is a plugin's or its distribution's.
 
-    only: names to load, or None for all. without: names to leave out. A name is a plugin's or its distribution's.
-    strict: a broken plugin is an error. trace: say on stderr what is loaded, and show tracebacks.
+    Args:
+        only: Names to load; None for all.
+        without: Names to leave out.
+        strict: True if a broken plugin is an error.
+        trace: True to report loading on stderr, with tracebacks.
     """
 
     only: frozenset[str] | None = None
@@ -29,22 +32,25 @@ class Selection:
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> "Selection":
-        """What the variables ask for: an unset ``DIFFLOOM_PLUGINS`` means all plugins, an empty one none."""
+        """Return the selection of the environment variables: without ``DIFFLOOM_PLUGINS`` all plugins, with an empty
+        one none.
+        """
         env = os.environ if environment is None else environment
         return _selected(env.get(ONLY), env.get(EXCEPT, ""), env.get(STRICT, ""), env.get(TRACE, ""))
 
     def refuses(self, plugin: str, distribution: str) -> str | None:
-        """Why this plugin is not to be loaded, or None."""
+        """Return why a plugin is not loaded, or None."""
         called = {normalized(plugin), normalized(distribution)}
         if called & self.without:
             return f"switched off by --no-plugin or {EXCEPT}"
         if self.only is not None and not called & self.only:
-            return f"not among those that {ONLY} names"
+            return f"not in the list of {ONLY}"
         return None
 
 
-@lru_cache  # every plugin that is asked for by name asks the environment first
+@lru_cache  # every lookup by name reads the environment
 def _selected(only: str | None, without: str, strict: str, trace: str) -> Selection:
+    """Return the memoised selection for these values."""
     return Selection(
         only=None if only is None else _names(only),
         without=_names(without),
@@ -54,15 +60,24 @@ def _selected(only: str | None, without: str, strict: str, trace: str) -> Select
 
 
 def normalized(name: str) -> str:
-    """One spelling for names that differ only in case and in ``-``, ``_`` and ``.``."""
+    """Return one spelling for names that differ only in case and in ``-``, ``_`` and ``.``.
+
+    Args:
+        name: Name of a distribution or plugin.
+
+    Returns:
+        Lower case name with ``-``.
+    """
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
 def _names(text: str) -> frozenset[str]:
+    """Return the names in a text, normalised."""
     return frozenset(normalized(name) for name in re.split(r"[,\s]+", text) if name)
 
 
 def _switch(variable: str, given: str) -> bool:
+    """Return the value of a switch."""
     text = given.strip().lower()
     if text in ("", "0", "no", "off", "false"):
         return False

@@ -1,6 +1,6 @@
-"""Kernels written once: device functions, small vectors and matrices, and programs that run them on any target.
+"""Kernel layer: device functions, small linear algebra, and programs that run on any target.
 
-README.md next to this file says how to write a kernel. The stub ``__init__.pyi`` says where each name is defined.
+README.md next to this file explains how to write a kernel. The stub ``__init__.pyi`` says where each name is defined.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ _COMPILERS = {"nvidia-cuda-nvrtc": "NVRTC", "nvidia-nvvm": "NVVM", "nvidia-cuda-
 
 
 def cuda() -> Section:
-    """Whether kernels can run on a GPU here, and whether they can at least be compiled for one."""
+    """Return the findings on CUDA: whether kernels run on a GPU here, or can at least be compiled for one."""
     probes = {
         "driver": _driver,
         "PyTorch on CUDA": _torch_devices,
@@ -24,6 +24,7 @@ _DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 def _load_driver() -> ctypes.CDLL | None:
+    """Return NVIDIA's driver library, or None."""
     try:
         return ctypes.CDLL(_DRIVER)
     except OSError:
@@ -31,6 +32,7 @@ def _load_driver() -> ctypes.CDLL | None:
 
 
 def _driver() -> DoctorFinding:
+    """Return the finding on the NVIDIA driver."""
     driver = _load_driver()
     if driver is None:
         return DoctorFinding(
@@ -46,6 +48,7 @@ def _driver() -> DoctorFinding:
 
 
 def _torch_devices() -> DoctorFinding:
+    """Return the finding on PyTorch's GPUs."""
     import torch
 
     if torch.version.cuda is None:
@@ -59,13 +62,14 @@ def _torch_devices() -> DoctorFinding:
 
 
 def _kernel_compilers() -> DoctorFinding:
+    """Return the finding on the compilers of kernels for CUDA."""
     subject = "kernels on CUDA"
     releases = [f"{name} {release}" for name in ("numba-cuda-mlir", "numba-cuda") if (release := _release(name))]
     if not releases:
         return DoctorFinding(
             subject, Health.ABSENT, "numba-cuda is not installed", 'pip install "diffloom-kernels[cuda]"'
         )
-    if _load_driver() is not None:  # without one there is no need to wait for a compiler, which takes long to import
+    if _load_driver() is not None:  # without a driver the slow import of a compiler is pointless
         from diffloom_kernels.backends.cuda_compilers import chosen, cuda_module
 
         if cuda_module().is_available():
@@ -74,6 +78,7 @@ def _kernel_compilers() -> DoctorFinding:
 
 
 def _release(name: str) -> str | None:
+    """Return the version of an installed distribution, or None."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -81,6 +86,7 @@ def _release(name: str) -> str | None:
 
 
 def _compilers() -> DoctorFinding:
+    """Return the finding on NVIDIA's compilers."""
     found, lacking = [], []
     for distribution, tool in _COMPILERS.items():
         try:
@@ -100,6 +106,7 @@ def compilers() -> Section:
 
 
 def _numba() -> DoctorFinding:
+    """Return the finding on numba and its mode."""
     try:
         import llvmlite
         import numba
@@ -115,6 +122,7 @@ def _numba() -> DoctorFinding:
 
 
 def _processor() -> str:
+    """Return the processor's name with its widest SIMD extension."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()
@@ -123,17 +131,19 @@ def _processor() -> str:
 
 
 def _threads() -> DoctorFinding:
+    """Return the finding on the threads of kernels."""
     from diffloom_kernels.backends.threads import num_threads
 
     return DoctorFinding("kernel threads", Health.OK, str(num_threads()))
 
 
 def _compiled_code() -> DoctorFinding:
+    """Return the finding on the folder of compiled code."""
     from diffloom_kernels.compile.cache import cache_folder
 
     try:
         return DoctorFinding("compiled code", Health.OK, f"is kept in {cache_folder()} (DIFFLOOM_CACHE_DIR)")
-    except ValueError as error:  # others may write there
+    except ValueError as error:  # the folder is writable by another user
         return DoctorFinding(
             "compiled code", Health.FATAL, str(error), "set DIFFLOOM_CACHE_DIR to a folder of your own"
         )

@@ -1,7 +1,7 @@
-"""Elementary functions, and choices without branches, that keep the type of their argument on every target.
+"""Elementary functions and branch-free selection that keep the type of their argument on every target.
 
-The plain functions below run in the simulator and when compilation is disabled; compiled code uses the overloads.
-``math.sqrt`` and friends would turn a float32 into a Python float there, so kernels import from here.
+The plain functions run in the simulator and in interpreted mode; compiled code uses the overloads. Kernels import from
+here because ``math.sqrt`` and the like would turn a float32 into a Python float in interpreted mode.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ _UNARY = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log}
 
 
 def sqrt(x):
-    """Square root."""
+    """Return the square root of x, a float or float lanes."""
     return np.sqrt(x)
 
 
 def exp(x):
-    """e to the power x."""
+    """Return e to the power x, for a float or float lanes."""
     return type(x)(math.exp(x))
 
 
 def log(x):
-    """Natural logarithm."""
+    """Return the natural logarithm of x, a float or float lanes."""
     return type(x)(math.log(x))
 
 
 def atan2(y, x):
-    """Angle of the point (x, y), in radians from -pi to pi."""
+    """Return the angle of the point (x, y) [rad], from -pi to pi."""
     return type(x)(math.atan2(y, x))
 
 
 def floor(x):
-    """Largest whole number not above x, in the type of x."""
+    """Return the largest integer not above x, in the type of x."""
     return np.floor(x)
 
 
 def absolute(x):
-    """|x|."""
+    """Return |x|."""
     return abs(x)
 
 
 def fma(a, b, c):
-    """a b + c, rounded once where the processor can, and then for scalars and lanes alike.
+    """Return a b + c, rounded once if the processor has a fused multiply-add.
 
-    Kernels say where products and sums are to be joined. Were it left to the compiler, it would join them one way for
-    scalars and another for lanes, and their results would part in the last bit. As plain Python the C library does it.
+    Kernels name their fused operations, because a compiler that contracts expressions does so differently for scalars
+    and for lanes, and the last bits would differ. Interpreted code calls the C library's function.
     """
     joined = _joined().get(type(c))
     return a * b + c if joined is None else type(c)(joined(a, b, c))
@@ -64,7 +64,9 @@ def fma(a, b, c):
 
 @functools.cache
 def _joined():
-    """The C library's functions that round once, by float type, where compiled code does so too."""
+    """Return the fused multiply-add functions of the C library by float type; empty if the processor lacks the
+    instruction.
+    """
     features = llvm.get_host_cpu_features()
     if not features.get("fma", platform.machine() in ("aarch64", "arm64")):
         return {}
@@ -77,16 +79,25 @@ def _joined():
 
 
 def constant(x, value):
-    """``value`` in the type of x: a float literal that does not widen float32."""
+    """Return ``value`` in the type of x: a float literal that does not widen float32.
+
+    Args:
+        x: Float or float lanes.
+        value: Number.
+
+    Returns:
+        ``value`` with the dtype of x.
+    """
     return type(x)(value)
 
 
 def reciprocal(x):
-    """1 / x in the type of x."""
+    """Return 1 / x in the type of x."""
     return type(x)(1) / x
 
 
 def _overload_unary(function, compiled):
+    """Overload a unary function for scalar floats by its counterpart in ``math``."""
     @overloaded(function)
     def scalar(x):
         if isinstance(x, types.Float):
@@ -100,6 +111,7 @@ for _name, _compiled in _UNARY.items():
 
 @overloaded(atan2)
 def _scalar_atan2(y, x):
+    """Overload ``atan2`` for scalar floats."""
     if isinstance(y, types.Float) and isinstance(x, types.Float):
         return lambda y, x: math.atan2(y, x)
     return None
@@ -107,20 +119,23 @@ def _scalar_atan2(y, x):
 
 @overloaded(floor)
 def _scalar_floor(x):
+    """Overload ``floor`` for scalar floats on every target."""
     if isinstance(x, types.Float):
         kind = x
         return lambda x: kind(math.floor(x))
     return None
 
 
-# numba-cuda has no np.floor; the CPU keeps it, since it also answers for nan and infinity.
+# numba-cuda has no np.floor. The CPU uses it because it also handles nan and infinity.
 @overloaded(floor, target="cpu")
 def _cpu_floor(x):
+    """Overload ``floor`` on the CPU by ``np.floor``."""
     return (lambda x: np.floor(x)) if isinstance(x, types.Float) else None
 
 
 @overloaded(absolute)
 def _scalar_absolute(x):
+    """Overload ``absolute`` for scalar numbers."""
     if isinstance(x, types.Number):
         return lambda x: abs(x)
     return None
@@ -128,11 +143,13 @@ def _scalar_absolute(x):
 
 @overloaded(fma)
 def _scalar_fma(a, b, c):
+    """Overload ``fma`` for scalars on every target by a product and a sum."""
     return (lambda a, b, c: a * b + c) if all(isinstance(kind, types.Number) for kind in (a, b, c)) else None
 
 
 @intrinsic
 def _fused(typingctx, a, b, c):
+    """Emit LLVM's ``llvm.fmuladd``."""
     def codegen(context, builder, sig, args):
         name = f"llvm.fmuladd.f{a.bitwidth}"
         kind = ir.FunctionType(args[0].type, [args[0].type] * 3)
@@ -141,14 +158,16 @@ def _fused(typingctx, a, b, c):
     return a(a, b, c), codegen
 
 
-# On CUDA the compiler joins a product and a sum by itself.
+# The CUDA compilers contract a product and a sum without being asked.
 @overloaded(fma, target="cpu")
 def _cpu_fma(a, b, c):
+    """Overload ``fma`` on the CPU by ``llvm.fmuladd`` if all three are of one float type."""
     return (lambda a, b, c: _fused(a, b, c)) if isinstance(a, types.Float) and a == b == c else None
 
 
 @overloaded(constant)
 def _scalar_constant(x, value):
+    """Overload ``constant`` for scalar floats."""
     if isinstance(x, types.Float):
         kind = x
         return lambda x, value: kind(value)
@@ -157,6 +176,7 @@ def _scalar_constant(x, value):
 
 @overloaded(reciprocal)
 def _scalar_reciprocal(x):
+    """Overload ``reciprocal`` for scalar floats."""
     if isinstance(x, types.Float):
         kind = x
         return lambda x: kind(1.0) / x
@@ -164,22 +184,37 @@ def _scalar_reciprocal(x):
 
 
 def where(c, a, b):
-    """a where c holds, else b. Both are computed: guard divisors inside, not results outside."""
+    """Return a if c holds, else b, lane by lane.
+
+    Both are computed: guard divisors inside (``a / where(x > zero, x, one)``), not the result.
+
+    Args:
+        c: Condition, a boolean or mask lanes.
+        a: Value where c holds.
+        b: Value elsewhere, of the same type.
+
+    Returns:
+        The selected value.
+    """
     return a if c else b
 
 
 def any_lane(c):
-    """Whether c holds for some lane; for a scalar, c itself. The only lane condition an ``if`` may test."""
+    """Return True if c holds for some lane; for a scalar, c itself.
+
+    An ``if`` on data may test nothing else under lanes.
+    """
     return c
 
 
 def not_lanes(c):
-    """Logical not, lane by lane."""
+    """Return the logical negation of c, lane by lane."""
     return not c
 
 
 @overloaded(where)
 def _scalar_where(c, a, b):
+    """Overload ``where`` for a scalar condition."""
     if isinstance(c, types.Boolean) and isinstance(a, types.Number | types.Boolean):
         return where
     return None
@@ -187,6 +222,7 @@ def _scalar_where(c, a, b):
 
 @overloaded(any_lane)
 def _scalar_anyl(c):
+    """Overload ``any_lane`` for a scalar condition."""
     if isinstance(c, types.Boolean):
         return any_lane
     return None
@@ -194,6 +230,7 @@ def _scalar_anyl(c):
 
 @overloaded(not_lanes)
 def _scalar_notl(c):
+    """Overload ``not_lanes`` for a scalar condition."""
     if isinstance(c, types.Boolean):
         return not_lanes
     return None
@@ -201,43 +238,56 @@ def _scalar_notl(c):
 
 @device
 def minimum(a, b):
-    """The smaller of a and b; a when either is nan."""
+    """Return the smaller of a and b; a if either is nan."""
     return where(b < a, b, a)
 
 
 @device
 def maximum(a, b):
-    """The larger of a and b; a when either is nan."""
+    """Return the larger of a and b; a if either is nan."""
     return where(b > a, b, a)
 
 
 @device
 def clamp(x, low, high):
-    """x limited to [low, high]."""
+    """Return x limited to [low, high]."""
     return minimum(maximum(x, low), high)
 
 
-# Sines and cosines are those of the processor, and on CUDA float32 ones of ours. NVIDIA's own reduce large angles in
-# float64, which GPUs are slow at; its quick ones miss the sine of any angle by up to 5e-7, which may be a thousandth of
-# how far a body turns in a step. These miss it by 1e-7, and by 1.6e-7 of itself.
+# Sines and cosines come from the C library on the CPU, and from turned_sine on CUDA in float32: NVIDIA's accurate ones
+# reduce large angles in float64, which is slow on GPUs, and its fast ones have an absolute error of up to 5e-7, which
+# may be a thousandth of a body's rotation in a step. turned_sine has an absolute error of 1e-7, a relative of 1.6e-7.
 
 
 def sin(x):
-    """Sine of an angle in radians."""
+    """Return the sine of x [rad].
+
+    On CUDA in float32 it is ``turned_sine``, with an error of at most 1e-7.
+    """
     return type(x)(math.sin(x))
 
 
 def cos(x):
-    """Cosine of an angle in radians."""
+    """Return the cosine of x [rad].
+
+    On CUDA in float32 it is ``turned_sine``, with an error of at most 1e-7.
+    """
     return type(x)(math.cos(x))
 
 
 @device
 def turned_sine(x, quarters):
-    """sin(x + quarters pi / 2) in float32.
+    """Return sin(x + quarters pi / 2) in float32.
 
-    pi / 2 is taken off in three parts that float32 holds; what is left, r in [-pi / 4, pi / 4], goes into polynomials
-    of least greatest error.
+    Cody-Waite range reduction subtracts k pi / 2 as a sum of three float32 numbers; the remainder r in [-pi / 4, pi /
+    4] goes into minimax polynomials.
+
+    Args:
+        x: Angle [rad], float32.
+        quarters: Number of quarter turns to add.
+
+    Returns:
+        The sine, with an error of at most 1e-7.
     """
     k = floor(fma(x, constant(x, 2 / math.pi), constant(x, 0.5)))
     r = fma(-k, constant(x, 1.5707963705062866), x)
@@ -254,6 +304,7 @@ def turned_sine(x, quarters):
 
 
 def _overload_turn(function, compiled, quarters):
+    """Overload a trigonometric function: on the CPU by ``math``, elsewhere in float32 by ``turned_sine``."""
     @overloaded(function)
     def scalar(x):
         if x == types.float32:

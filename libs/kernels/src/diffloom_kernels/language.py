@@ -1,8 +1,9 @@
-"""What kernels and pipelines are written in: a decorator or two, launches, and what is settled before compiling.
+"""Language of kernels: decorators of device functions, launches, and values that are settled before compiling.
 
-A *device* function computes one element. A *generic* one does so too, over records that hold device functions, tuples
-of terms and the like: what it makes of them is settled when it is compiled. A *pipeline* is a plain function that
-launches device functions over elements. Called as plain Python all of them simply run, for a debugger to step through.
+A *device* function computes one element. A *generic* function is a device function over records that hold device
+functions, tuples of terms and the like; it is specialised for the structure of the records when it is compiled. A
+*pipeline* is a plain function that launches device functions over elements. Called as plain Python all of them run
+without compilation, so that a debugger can step through them.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from numba.extending import overload
 
 from .backends.numba_mode import compiler
 
-#: Whether kernels are compiled with checks of every index (DIFFLOOM_BOUNDS=1): slow, for hunting faults.
+#: True to compile kernels with bounds checks (DIFFLOOM_BOUNDS=1), which are slow.
 BOUNDS = os.environ.get("DIFFLOOM_BOUNDS", "") not in ("", "0")
 
-#: Compiler options of every function that runs inside a kernel.
-#: No "contract", which fuses a b + c d one way for scalars and another for lanes, and no "arcp", which turns vector
-#: divisions into approximate reciprocals: either would part lanes from scalars in the last bit.
+#: Compiler options of every function that runs inside a kernel. The fast-math flags "contract", which fuses a b + c d
+#: differently for scalars and vectors, and "arcp", which makes vector divisions approximate reciprocals, are left out:
+#: either would make lanes differ from scalars in the last bit.
 DEVICE_OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"nsz"},
@@ -35,11 +36,18 @@ Anything = TypeVar("Anything")
 
 
 def device(function: Callable[..., Any] | None = None, *, inline: bool = True) -> Any:
-    """Make ``function`` callable from kernels on every target: scalar CPU, SIMD lanes, CUDA and the simulator.
+    """Decorate a function to be callable from kernels on every target: scalar CPU, SIMD lanes, CUDA and the simulator.
 
-    The body must not allocate, raise, or use float literals directly; take constants through the dtype of an array
-    (``R = x.dtype.type`` then ``R(0.5)``) so that float32 stays float32. ``@device(inline=False)`` leaves it to the
-    compiler whether calls are written out: for long bodies with loops, which several passes share.
+    The body must not allocate or raise. Floats come from the dtype of an array (``R = x.dtype.type``, then ``R(0.5)``),
+    because literals would widen float32.
+
+    Args:
+        function: Function of one element.
+        inline: True to force inlining at every call. False leaves it to LLVM: for long bodies with loops that several
+            passes share.
+
+    Returns:
+        Function that compiled code can call; the plain function if compilation is disabled.
     """
     if function is None:
         return partial(device, inline=inline)
@@ -48,21 +56,26 @@ def device(function: Callable[..., Any] | None = None, *, inline: bool = True) -
     return compiler.make_device_function(function, {**DEVICE_OPTIONS, "forceinline": inline})
 
 
-#: What `overloaded` was given for every target, in order: for compilers that do not read numba's registry.
+#: Generic rules given to `overloaded`, in order, for compilers that do not read numba's registry.
 OVERLOADS: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 
 
-#: Rules that use no LLVM code, by function: for compilers that do not take it.
+#: Rules without LLVM code by function, for compilers that do not take it.
 PORTABLE: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def overloaded(
     function: Callable[..., Any], target: str = "generic", portable: Callable[..., Any] | None = None
 ) -> Callable[[Anything], Anything]:
-    """Decorate the rule that says, for types of arguments, what compiled code calls in place of ``function``.
+    """Return a decorator of the typing rule that selects the compiled implementation of ``function``.
 
-    target: "cpu" for what only that target has; it goes before what every target has. portable: the rule for
-    compilers that do not take the LLVM code which this one writes.
+    Args:
+        function: Plain function that kernels call by name.
+        target: "generic" for all targets, or "cpu" for the CPU alone, which takes precedence there.
+        portable: Rule without LLVM code, for compilers that do not take it.
+
+    Returns:
+        Decorator; the rule takes the types of the arguments and returns a function, or None if it does not apply.
     """
 
     def register(rule: Anything) -> Anything:
@@ -77,44 +90,80 @@ def overloaded(
 
 
 def generic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A device function over records. It may call functions that a record holds (``nodes.drift(...)``), pass on the
-    entries of one (``*term.data``) and use ``static``; for every kind of record it is given it is compiled anew."""
+    """Mark a device function over records, which is specialised for every structure of records that it is given.
+
+    It may call functions that a record holds (``nodes.drift(...)``), pass on the entries of a record (``*term.data``),
+    and use ``static``.
+
+    Args:
+        function: Function of one element.
+
+    Returns:
+        The same function, marked.
+    """
     function.__generic__ = True  # type: ignore[attr-defined]
     return function
 
 
 def static(value: Anything) -> Anything:
-    """``value``, settled before compiling: a record's lengths, functions, flags, texts and ``Const`` numbers.
+    """Mark an expression as a compile-time constant.
 
-    ``for term in static(system.terms)`` is unrolled, of ``if static(nodes.width == 3)`` one branch is left, and
-    ``tuple(f(c) for c in static(range(nodes.width)))`` is written out.
+    ``for term in static(system.terms)`` is unrolled, of ``if static(nodes.width == 3)`` one branch remains, and
+    ``tuple(f(c) for c in static(range(nodes.width)))`` is expanded.
+
+    Args:
+        value: Expression of lengths of tuples, functions, flags, strings, None and ``Const`` numbers of records; the
+            contents of arrays are not known.
+
+    Returns:
+        ``value``.
     """
     return value
 
 
 class Const(int):
-    """A whole number in a record that code may be compiled for (see ``static``)."""
+    """Integer in a record that is a compile-time constant (see ``static``)."""
 
 
 def launch(n: int, body: Callable[..., Any], *args: Any) -> None:
-    """Call ``body(i, *args)`` for i = 0 ... n-1, in any order and possibly at once."""
+    """Call ``body(i, *args)`` for i = 0 ... n-1, in any order and in parallel.
+
+    Args:
+        n: Number of elements.
+        body: Device function of one element.
+        *args: Further arguments of the body, the same for all elements.
+    """
     for i in range(n):
         body(i, *args)
 
 
 def launch_lanes(n: int, body: Callable[..., Any], *args: Any) -> None:
-    """As launch, but on the CPU ``body`` gets runs of consecutive elements and computes them as SIMD lanes."""
+    """Launch ``body`` as ``launch`` does, on the CPU in SIMD lanes: it gets runs of consecutive elements.
+
+    Args:
+        n: Number of elements.
+        body: Device function of one element or run.
+        *args: Further arguments of the body, the same for all elements.
+    """
     for i in range(n):
         body(i, *args)
 
 
 def launch_runs(n: int, body: Callable[..., Any], *args: Any) -> None:
-    """As launch_lanes where n holds whole runs only (a multiple of 8): no scalar body is compiled for a rest."""
+    """Launch ``body`` as ``launch_lanes`` does, without a scalar remainder loop.
+
+    Args:
+        n: Number of elements, a multiple of 8.
+        body: Device function of a run.
+        *args: Further arguments of the body, the same for all elements.
+    """
     for i in range(n):
         body(i, *args)
 
 
 class _Independent:
+    """Context manager type of ``independent``; it does nothing in interpreted mode."""
+
     def __enter__(self) -> None:
         return None
 
@@ -122,7 +171,7 @@ class _Independent:
         return None
 
 
-#: ``with independent:`` around launches says that they do not depend on each other: one parallel pass, one CUDA kernel.
+#: Context manager: ``with independent:`` fuses launches that do not depend on each other into one pass or CUDA kernel.
 independent = _Independent()
 
 LAUNCHES = (launch, launch_lanes, launch_runs)

@@ -1,9 +1,9 @@
-"""A vec3 held as one row of four entries: on the CPU a single register, elsewhere a tuple.
+"""Rows: a vec3 padded to four entries, held in one SIMD register on the CPU and as a tuple elsewhere.
 
-For work at nodes, which are visited one by one: a node loads, sums and stores whole rows.
+They serve passes over nodes, which are visited one by one: a node loads, sums and stores whole rows.
 
-    total = row_sum(rows, slots, start[i], start[i + 1])        # rows: the slots of all elements as (..., 4)
-    row_store(u_next, i, row_fma(total, dt, row_load(u, i)))
+total = row_sum(rows, slots, start[i], start[i + 1])        # rows: the slots of all elements as (..., 4)
+row_store(u_next, i, row_fma(total, dt, row_load(u, i)))
 """
 
 from __future__ import annotations
@@ -21,20 +21,36 @@ from .simd.types import FloatLanes, SceneNode
 
 
 def row_zero(rows):
-    """An empty sum."""
+    """Return a row of zeros.
+
+    Args:
+        rows: Array whose dtype the row has.
+    """
     zero = rows.dtype.type(0)
     return (zero, zero, zero)
 
 
 def row_accumulate(acc, rows, s):
-    """The sum ``acc`` plus row s."""
+    """Return ``acc`` plus row s of ``rows``.
+
+    Args:
+        acc: Row.
+        rows: Array (count, 3 or 4).
+        s: Number of the row to add.
+    """
     return (acc[0] + rows[s, 0], acc[1] + rows[s, 1], acc[2] + rows[s, 2])
 
 
 def row_sum(rows, slots, start, end):
-    """The sum of the rows slots[start:end], an even number of them.
+    """Return the sum of the rows slots[start:end] of ``rows``.
 
-    Two sums side by side, which a processor need not wait for in turn, and no odd one to ask for at the end.
+    Two partial sums halve the dependency chain, and the even count needs no remainder iteration.
+
+    Args:
+        rows: Array (count, 4).
+        slots: Numbers of rows.
+        start: First entry of ``slots``.
+        end: End of the entries; end - start must be even.
     """
     even = row_zero(rows)
     odd = row_zero(rows)
@@ -45,44 +61,44 @@ def row_sum(rows, slots, start, end):
 
 
 def row_vec3(row):
-    """The row as a vec3."""
+    """Return a row as a vec3."""
     return row
 
 
 def row_from_vec3(v):
-    """The vec3 v as a row."""
+    """Return a vec3 as a row; the fourth entry is undefined."""
     return v
 
 
 def row_load(a, i):
-    """a[i, 0:3] of an array (nodes, 3 or 4)."""
+    """Return a[i, 0:3] of an array (nodes, 3 or 4) as a row."""
     return (a[i, 0], a[i, 1], a[i, 2])
 
 
 def row_store(a, i, row):
-    """a[i, 0:3] = row; a fourth column becomes anything."""
+    """Store a[i, 0:3] = row; a fourth column becomes undefined."""
     a[i, 0] = row[0]
     a[i, 1] = row[1]
     a[i, 2] = row[2]
 
 
 def row_add(a, b):
-    """a + b."""
+    """Return a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 def row_scale(a, s):
-    """a s, with s a scalar."""
+    """Return a s, with s a scalar."""
     return (a[0] * s, a[1] * s, a[2] * s)
 
 
 def row_fma(a, s, b):
-    """a s + b, with s a scalar."""
+    """Return a s + b, fused, with s a scalar."""
     return (fma(a[0], s, b[0]), fma(a[1], s, b[1]), fma(a[2], s, b[2]))
 
 
-#: The plain functions compile as they stand; numba prefers what follows below for the CPU.
-_AS_THEY_STAND = {
+#: Rules that compile the plain functions on every target; numba prefers the CPU overloads below.
+_PORTABLE_RULES = {
     row_zero: lambda rows: row_zero,
     row_accumulate: lambda acc, rows, s: row_accumulate,
     row_sum: lambda rows, slots, start, end: row_sum,
@@ -94,16 +110,18 @@ _AS_THEY_STAND = {
     row_scale: lambda a, s: row_scale,
     row_fma: lambda a, s, b: row_fma,
 }
-for _function, _rule in _AS_THEY_STAND.items():
+for _function, _rule in _PORTABLE_RULES.items():
     overloaded(_function)(_rule)
 
 
 def _on_cpu(function):
+    """Return the decorator that overloads a function on the CPU alone."""
     return overloaded(function, target="cpu")
 
 
 @intrinsic
 def _zero(typingctx, rows):
+    """Emit a zero vector of four."""
     lanes = FloatLanes(rows.dtype, 4)
 
     def codegen(context, builder, sig, args):
@@ -114,6 +132,7 @@ def _zero(typingctx, rows):
 
 @intrinsic
 def _load(typingctx, rows, s):
+    """Emit the vector load of row s."""
     lanes = FloatLanes(rows.dtype, 4)
 
     def codegen(context, builder, sig, args):
@@ -124,6 +143,7 @@ def _load(typingctx, rows, s):
 
 @intrinsic
 def _store(typingctx, a, i, row):
+    """Emit the vector store of row i."""
     def codegen(context, builder, sig, args):
         store_row(context, builder, a, args[0], args[1], args[2])
         return context.get_dummy_value()
@@ -133,7 +153,7 @@ def _store(typingctx, a, i, row):
 
 @intrinsic
 def _entry(typingctx, slots, s):
-    """slots[s] for s that is not negative, which numba would ask first."""
+    """Emit slots[s] without numba's wraparound of negative indices."""
 
     def codegen(context, builder, sig, args):
         entry = builder.load(address(context, builder, slots, args[0], [args[1]]))
@@ -144,6 +164,7 @@ def _entry(typingctx, slots, s):
 
 @intrinsic
 def _vec3(typingctx, row):
+    """Emit the tuple of the first three entries of a vector."""
     def codegen(context, builder, sig, args):
         values = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), k)) for k in range(3)]
         return context.make_tuple(builder, sig.return_type, values)
@@ -153,10 +174,11 @@ def _vec3(typingctx, row):
 
 @intrinsic
 def _packed(typingctx, v):
+    """Emit a vector of four from a tuple of three."""
     lanes = FloatLanes(v[0], 4)
 
     def codegen(context, builder, sig, args):
-        # The last entry is anything: taking a row apart and putting it together again then costs nothing.
+        # The last entry is undefined, so that LLVM can remove an extraction followed by an insertion.
         row = ir.Constant(ir.VectorType(context.get_value_type(v[0]), 4), ir.Undefined)
         for k in range(3):
             row = builder.insert_element(row, builder.extract_value(args[0], k), ir.Constant(ir.IntType(32), k))
@@ -167,11 +189,13 @@ def _packed(typingctx, v):
 
 @_on_cpu(row_zero)
 def _cpu_zero(rows):
+    """Overload ``row_zero`` on the CPU."""
     return lambda rows: _zero(rows)
 
 
 @_on_cpu(row_accumulate)
 def _cpu_accumulate(acc, rows, s):
+    """Overload ``row_accumulate`` on the CPU."""
     if isinstance(rows, KnownRows):
         return lambda acc, rows, s: acc + _load(rows, s)
     return lambda acc, rows, s: acc + _packed((rows[s, 0], rows[s, 1], rows[s, 2]))
@@ -179,6 +203,7 @@ def _cpu_accumulate(acc, rows, s):
 
 @_on_cpu(row_sum)
 def _cpu_sum(rows, slots, start, end):
+    """Overload ``row_sum`` on the CPU, without wraparound checks of the slots."""
     def implementation(rows, slots, start, end):
         even = row_zero(rows)
         odd = row_zero(rows)
@@ -193,22 +218,25 @@ def _cpu_sum(rows, slots, start, end):
 
 
 def _many(*kinds) -> bool:
-    """Whether one of these is a vec3 of scenes side by side: their numbers fill registers as they are."""
+    """Return True if one of the types is a vec3 of float lanes, whose components fill whole registers already."""
     return any(isinstance(kind, types.BaseTuple) and any(isinstance(k, FloatLanes) for k in kind) for kind in kinds)
 
 
 @_on_cpu(row_vec3)
 def _cpu_vec3(row):
+    """Overload ``row_vec3`` on the CPU."""
     return row_vec3 if isinstance(row, types.BaseTuple) else lambda row: _vec3(row)
 
 
 @_on_cpu(row_from_vec3)
 def _cpu_from_vec3(v):
+    """Overload ``row_from_vec3`` on the CPU."""
     return row_from_vec3 if _many(v) else lambda v: _packed(v)
 
 
 @_on_cpu(row_load)
 def _cpu_load(a, i):
+    """Overload ``row_load`` on the CPU."""
     if isinstance(i, SceneNode):
         return row_load
     if isinstance(a, KnownRows):
@@ -218,6 +246,7 @@ def _cpu_load(a, i):
 
 @_on_cpu(row_store)
 def _cpu_store(a, i, row):
+    """Overload ``row_store`` on the CPU."""
     if isinstance(i, SceneNode):
         return lambda a, i, row: _entries(a, i, row_vec3(row))
     if isinstance(a, KnownRows):
@@ -234,6 +263,7 @@ def _cpu_store(a, i, row):
 
 @_on_cpu(row_add)
 def _cpu_add(a, b):
+    """Overload ``row_add`` on the CPU."""
     if _many(a, b):
         return lambda a, b: _plus(row_vec3(a), row_vec3(b))
     return lambda a, b: a + b
@@ -241,28 +271,33 @@ def _cpu_add(a, b):
 
 @_on_cpu(row_scale)
 def _cpu_scale(a, s):
+    """Overload ``row_scale`` on the CPU."""
     return row_scale if _many(a) else lambda a, s: a * s
 
 
 @_on_cpu(row_fma)
 def _cpu_fma(a, s, b):
+    """Overload ``row_fma`` on the CPU."""
     if _many(a, b):
-        return lambda a, s, b: _fused(row_vec3(a), s, row_vec3(b))
+        return lambda a, s, b: _fused3(row_vec3(a), s, row_vec3(b))
     return lambda a, s, b: fma(a, s, b)
 
 
 @device
 def _plus(a, b):
+    """Return a + b by component."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 @device
-def _fused(a, s, b):
+def _fused3(a, s, b):
+    """Return a s + b by component."""
     return (fma(a[0], s, b[0]), fma(a[1], s, b[1]), fma(a[2], s, b[2]))
 
 
 @device
 def _entries(a, i, v):
+    """Store a[i, 0:3] = v by component."""
     a[i, 0] = v[0]
     a[i, 1] = v[1]
     a[i, 2] = v[2]

@@ -1,7 +1,7 @@
-"""Arrays whose last axis is three or four wide, known to the compiler.
+"""numba types of arrays whose last axis has a compile-time length of three or four.
 
-numba's array types say nothing of shapes. For arrays (..., 3) and (..., 4) this is worth saying: a row is then one
-vector load, and its address a shift or two instead of a product.
+numba's array types do not include the shape. With a known last axis of (..., 3) or (..., 4) a row is one vector load,
+and its address takes a shift or two instead of a multiplication.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KNOWN = (3, 4)
 
 
 class KnownRows(types.Array):
-    """A C-ordered array of two or more axes, the last of length ``columns``."""
+    """Type of a C-ordered array of two or more axes whose last has the length ``columns``."""
 
     def __init__(self, dtype, ndim, columns, readonly=False, aligned=True):
         self.columns = columns
@@ -27,11 +27,12 @@ class KnownRows(types.Array):
 
     @property
     def key(self):
+        """Key by which numba compares types, with ``columns``."""
         return (*super().key, self.columns)
 
     def copy(self, dtype=None, ndim=None, layout=None, readonly=None):
-        """The type of a part of the array: what indexing of leading axes leaves still has such rows."""
-        # Indexing names the layout it keeps; reshape and the like do not, and may change the last axis.
+        """Return the type of a view: indexing of leading axes keeps the known last axis."""
+        # Indexing passes the layout that it keeps; reshape and the like do not, and may change the last axis.
         if dtype is None and layout == "C" and ndim is not None and 2 <= ndim <= self.ndim:
             fixed = not self.mutable if readonly is None else readonly
             return KnownRows(self.dtype, ndim, self.columns, fixed, self.aligned)
@@ -42,17 +43,17 @@ register_model(KnownRows)(models.ArrayModel)
 
 
 def known_columns(value: np.ndarray) -> int:
-    """The length of the last axis if it is to be known to the compiler, else 0."""
-    shape = value.shape  # cheapest test first: this runs for every argument of every run
+    """Return the length of the last axis if the compiler shall know it, else 0."""
+    shape = value.shape  # cheapest test first, because this runs for every argument of every call
     return shape[-1] if len(shape) >= 2 and shape[-1] in KNOWN and value.flags.c_contiguous else 0
 
 
 def type_of(value: Any) -> Any:
-    """The compiler's type of an argument of a run."""
+    """Return the numba type of an argument of a pipeline."""
     if isinstance(value, tuple):
         return types.BaseTuple.from_types([type_of(entry) for entry in value], type(value))
     if isinstance(value, str) or (callable(value) and not hasattr(value, "shape")):
-        return types.none  # for the compiler only: code was written for it
+        return types.none  # compile-time constant, already specialised
     if isinstance(value, int) and not isinstance(value, bool):
         return types.int64
     kind = numba.typeof(value)
@@ -62,7 +63,9 @@ def type_of(value: Any) -> Any:
 
 
 def assume_columns(context, builder, kind, value) -> None:
-    """Tell the optimiser the last axes of the arrays in ``value``: it knows values, not types."""
+    """Emit ``llvm.assume`` for the last axis of each array in ``value``, because LLVM sees values and not numba's
+    types.
+    """
     if isinstance(kind, types.BaseTuple):
         for k, entry in enumerate(kind):
             assume_columns(context, builder, entry, builder.extract_value(value, k))
@@ -71,7 +74,7 @@ def assume_columns(context, builder, kind, value) -> None:
         assume(builder, builder.icmp_unsigned("==", shape[-1], ir.Constant(shape[-1].type, kind.columns)))
 
 
-def assume(builder, told) -> None:
-    """Tell the optimiser that this holds."""
+def assume(builder, condition) -> None:
+    """Emit ``llvm.assume`` of a condition."""
     kind = ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
-    builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.assume"), [told])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.assume"), [condition])

@@ -1,4 +1,4 @@
-"""Experiment files: TOML, checked, and built into objects; and the folders of their runs."""
+"""Experiment files: TOML, checked and built into objects; and the folders of their runs."""
 
 from diffloom.lazy import lazy_exports
 

@@ -1,4 +1,4 @@
-"""From checked data to a scene."""
+"""Scenes from checked data."""
 
 from __future__ import annotations
 
@@ -59,7 +59,18 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def build_scene(loaded: Loaded) -> Scene:
-    """The scene of a file, with the known values of [params]; errors name the file."""
+    """Build the scene of a file, with the known values of [params].
+
+    Args:
+        loaded: Checked file.
+
+    Returns:
+        Scene with model, renderer, cameras, clock and appearance.
+
+    Raises:
+        InputError: A value does not fit the model; the message names the file and the key.
+        MissingDataError: Data outside the project is not available.
+    """
     try:
         return _scene(loaded)
     except MissingDataError:
@@ -69,10 +80,18 @@ def build_scene(loaded: Loaded) -> Scene:
 
 
 def build_renderer(loaded: Loaded, name: str) -> Renderer:
-    """The renderer called ``name`` with the settings the file gives for it."""
+    """Build a renderer with the settings that the file gives for it.
+
+    Args:
+        loaded: Checked file.
+        name: Registered name of the renderer.
+
+    Returns:
+        Renderer.
+    """
     table = loaded.content.renderer
     for given in table.model_extra or {}:
-        # A table for a renderer that is not installed here is nobody's business; a name misspelt is.
+        # Tables of renderers that are not installed are allowed; misspelt names are errors.
         if given not in renderers() and (close := suggest_name(given, renderers())):
             raise InputError(f"renderer.{given}: no renderer is called {given!r}{close}")
     settings = table.settings_of(name)
@@ -81,6 +100,7 @@ def build_renderer(loaded: Loaded, name: str) -> Renderer:
 
 
 def _scene(loaded: Loaded) -> Scene:
+    """Build the scene; errors do not name the file."""
     content = loaded.content
     dtype = DTYPES[content.precision]
     model = add_terms(build_bare_model(content, loaded.folder), content.terms, loaded.folder)
@@ -100,7 +120,7 @@ def _scene(loaded: Loaded) -> Scene:
 
 
 def _policy(loaded: Loaded, table: PolicyTable, model: Model, params: Params, span: float) -> Policy:
-    """The policy of a file, with the weights of a file where it names one."""
+    """Build the policy of a file, with stored weights if it names a file of them."""
     network = Network(**table.model_dump(exclude={"weights"}))
     made = make_network_policy(model, params, network, span, loaded.content.seed)
     if table.weights is None:
@@ -111,8 +131,10 @@ def _policy(loaded: Loaded, table: PolicyTable, model: Model, params: Params, sp
 
 
 def _sought(content: ExperimentFile, model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Optional parameters that are sought and not in [params], at their starts: a model that is told of a Young's
-    modulus wants no shear modulus and chooses a Poisson's ratio."""
+    """Return the start values of optional parameters that are unknown and not in [params].
+
+    A model takes alternative parameters: one that gets a Young's modulus needs no shear modulus, but a Poisson's ratio.
+    """
     found = {}
     recorded = any(t is not None and t.video is not None for t in (content.target, *(v.target for v in content.views)))
     for spec in model.specs:
@@ -120,14 +142,14 @@ def _sought(content: ExperimentFile, model: Model, values: Mapping[str, Any]) ->
         if table is None or spec.default is not None or spec.name in values:
             continue
         given = table.start if not isinstance(table.start, Mapping) else content.truth.get(spec.name)
-        # A synthesised video knows such a parameter from [truth], or derives it from others there.
+        # For a synthesised video the parameter comes from [truth], or is derived from other values there.
         if given is not None and not isinstance(given, Mapping) and (recorded or spec.name in content.truth):
             found[spec.name] = check_value(model, spec.name, given, f"unknowns.{spec.name}.start")
     return found
 
 
 def _cameras(content: ExperimentFile, folder: Path) -> Cameras:
-    """The camera of a file, or those of its views by label."""
+    """Return the camera of a file, or the cameras of its views by label."""
     table = content.target or TargetTable()
     if not content.views:
         bare, sensor = _camera(content.camera, table, folder), _sensor(content.camera)
@@ -146,15 +168,16 @@ def _cameras(content: ExperimentFile, folder: Path) -> Cameras:
 
 
 def _sensor(table: CameraTable) -> Sensor:
+    """Return the sensor properties of a camera table."""
     return Sensor(**{field.name: getattr(table, field.name) for field in fields(Sensor)})
 
 
 def _size(table: CameraTable, target: TargetTable, folder: Path) -> tuple[int, int]:
-    """Height and width of the images [px]: as given, or those of the video's first frame."""
+    """Return height and width of the images [px], given or taken from the video's first frame."""
     if not isinstance(table.size, SizeTable):
         return table.size
     if target.video is None:
-        raise InputError("camera.size: longest is of a video, and there is none; give height and width")
+        raise InputError("camera.size: longest needs a video; give height and width, or target.video")
     first = read_video(
         data_path(folder, target.video), size=table.size.longest, duration=1e-3, rate=target.rate,
         reader=video_reader(target.reader), crop=target.crop, rotate=target.rotate,
@@ -164,7 +187,7 @@ def _size(table: CameraTable, target: TargetTable, folder: Path) -> tuple[int, i
 
 
 def video_reader(named: Named | None) -> VideoReader | None:
-    """The reader that a file names."""
+    """Return the video reader that a file names, or None."""
     if named is None:
         return None
     made: VideoReader = make_registered("target.reader", get_video_reader, named)
@@ -172,17 +195,21 @@ def video_reader(named: Named | None) -> VideoReader | None:
 
 
 def merge_tables(base: AnyTable | None, own: AnyTable) -> AnyTable:
-    """A view's table with what it leaves out taken from the file's."""
+    """Return a view's table with its absent keys taken from the file's table."""
     return own if base is None else base.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
 
 def _camera(table: CameraTable, target: TargetTable, folder: Path) -> CameraPlacement:
-    """The camera of a file: an orbit's keys lie in [camera] itself, those of other kinds in [camera.settings]."""
+    """Return the placement of a camera: an orbit's keys stand in [camera] itself, those of other kinds in
+    [camera.settings].
+    """
     sensed = {"time_offset", *(field.name for field in fields(Sensor))}
     own = table.model_dump(exclude={"kind", "settings", "path", *sensed}) | {"size": _size(table, target, folder)}
     if table.kind == "orbit":
         if table.settings:
-            raise InputError("camera.settings: these are for other kinds; an orbit's keys stand in [camera] itself")
+            raise InputError(
+                "camera.settings: these belong to other kinds of camera; put an orbit's keys in [camera] itself"
+            )
         return Orbit(**own, path=tuple(Waypoint(**point.model_dump()) for point in table.path))
     shared = {key: own[key] for key in ("size", "near", "far") if key in table.model_fields_set}
     for key in sorted(table.model_fields_set - {"kind", "settings", *shared, *sensed}):
@@ -193,12 +220,13 @@ def _camera(table: CameraTable, target: TargetTable, folder: Path) -> CameraPlac
 
 
 def _integrator(named: Named) -> Integrator:
+    """Return the integrator that a file names."""
     made: Integrator = make("time.integrator", named.name, get_integrator(named.name), named.settings)
     return made
 
 
 def count_steps(time: TimeTable, dt: float) -> int:
-    """How many steps of ``dt`` [s] a file asks for."""
+    """Return the number of steps of ``dt`` [s] that a file asks for."""
     if (time.steps is None) == (time.duration is None):
         raise InputError("time: give either steps or duration")
     if time.steps is not None:
@@ -215,6 +243,7 @@ LIGHTS: Mapping[str, tuple[type[Any], tuple[str, ...]]] = {
 
 
 def _light(table: LightTable) -> Light:
+    """Return the light of a table."""
     kind, allowed = LIGHTS[table.kind]
     given = {k: v for k, v in table.model_dump().items() if k != "kind" and v is not None}
     for key in given:

@@ -1,4 +1,4 @@
-"""From checked data to targets: videos, goals, synthesised scenes, and starts guessed from them."""
+"""Targets from checked data: videos, goals, synthesised scenes, and starts guessed from them."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ NOT_OF_GOALS = ("video", "masks", "background", "reader", "levels")
 
 
 def is_goal(table: TargetTable) -> bool:
-    """Whether a target says what is wanted."""
+    """Return True if a target is a goal to reach and not a video."""
     return bool(table.goals) or table.track is not None or any(getattr(table, kind) is not None for kind in KINDS)
 
 
 def build_goals(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
-    """The goals of one camera as a target."""
+    """Build the goals of one camera as a target."""
     for key in NOT_OF_GOALS:
         if getattr(table, key) is not None:
             raise InputError(f"target.{key}: this belongs to a video, and the target is a goal; leave one of them out")
@@ -59,7 +59,7 @@ def build_goals(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: T
     listed = [(f"target.goals.{n}", goal) for n, goal in enumerate(table.goals)]
     if any(getattr(table, kind) is not None for kind in KINDS):
         if listed:
-            raise InputError("target.goals: the target itself is a goal too; move it into the list")
+            raise InputError("target.goals: [target] has a goal of its own too; move it into the list")
         listed = [("target", table)]
     goals: list[Goal] = []
     for place, goal in listed:
@@ -69,7 +69,7 @@ def build_goals(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: T
 
 
 def _track(loaded: Loaded, scene: Scene, table: TargetTable) -> Target:
-    """The goal to go along a track, which has times of its own."""
+    """Build the target that follows a track, which has times of its own."""
     beside = [key for key in (*KINDS, "goals") if getattr(table, key)]
     beside += [key for key in ("at", "rate", "region") if key in table.model_fields_set]
     if beside:
@@ -83,7 +83,7 @@ def _track(loaded: Loaded, scene: Scene, table: TargetTable) -> Target:
 
 
 def _goal(loaded: Loaded, scene: Scene, table: GoalTable, place: str) -> Goal:
-    """One goal, at time 0."""
+    """Build one goal, at time 0."""
     given = [kind for kind in KINDS if getattr(table, kind) is not None]
     if table.pose is not None and len(given) == 1:
         return make_pose_goal(scene, _pose(scene, table.pose, f"{place}.pose"), 0.0)
@@ -98,7 +98,7 @@ def _goal(loaded: Loaded, scene: Scene, table: GoalTable, place: str) -> Goal:
 
 
 def _pose(scene: Scene, pose: dict[str, object], place: str) -> dict[str, Tensor]:
-    """The parameters of a pose, checked."""
+    """Return the checked parameters of a pose."""
     own = [spec.name for spec in scene.model.specs]
     for name in pose:
         if name not in own:
@@ -109,7 +109,7 @@ def _pose(scene: Scene, pose: dict[str, object], place: str) -> dict[str, Tensor
 
 
 def _times(goal: GoalTable, table: TargetTable, scene: Scene, place: str) -> list[float]:
-    """When a goal is to be reached [s]."""
+    """Return the times of a goal [s]."""
     span = scene.steps * scene.dt - scene.viewpoint.time_offset
     if goal.at == "end":
         return [span]
@@ -124,12 +124,12 @@ def _times(goal: GoalTable, table: TargetTable, scene: Scene, place: str) -> lis
     return [float(at) for at in times]
 
 
-#: Tables that make a scene; the rest of a file is about the fit.
+#: Tables that describe the scene; all others describe the fit.
 TABLES = ("model", "terms", "params", "time", "appearance", "lights", "renderer")
 
 
 def build_target_scene(loaded: Loaded, scene: Scene, changes: Mapping[str, Any]) -> Scene:
-    """The scene of a file with the ``changes`` of [target.scene] put in, seen as ``scene`` is seen."""
+    """Build the scene of a file with the ``changes`` of [target.scene], seen by the camera of ``scene``."""
     for place in changes:
         if place.split(".")[0] not in TABLES:
             raise InputError(
@@ -147,8 +147,7 @@ def build_target_scene(loaded: Loaded, scene: Scene, changes: Mapping[str, Any])
 
 
 def apply_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tuple[ExperimentFile, Scene]:
-    """The file with starts for those unknowns that have none and can be guessed, and the scene with the windows that
-    were found."""
+    """Return the file with guessed starts for unknowns that have none, and the scene with guessed windows."""
     if content.guess is None:
         return content, scene
     if not isinstance(target, Target):
@@ -183,8 +182,18 @@ OF_VIDEOS = (
 
 
 def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tuple[AnyTarget, AnyTarget | None, Scene]:
-    """The frames the loss sees and those kept aside, of each view where there are several; and the scene (with the
-    videos' backgrounds, where asked for)."""
+    """Build the targets of a file.
+
+    Args:
+        loaded: Checked file.
+        scene: Scene of the file.
+        truth: True values by name.
+
+    Returns:
+        Frames that the loss sees, frames kept aside (None if there are none), each by view if there are several, and
+            the
+        scene with the backgrounds of the videos.
+    """
     table, views = loaded.content.target, loaded.content.views
     if not views:
         if table is None:
@@ -207,13 +216,13 @@ def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tup
     if holdout and len(holdout) < len(used):
         missing = next(label for label in used if label not in holdout)
         raise InputError(
-            f"views: {missing!r} keeps no frames aside and others do; set target.frames.holdout for all of them"
+            f"views: {missing!r} keeps no frames aside, but other views do; set target.frames.holdout for all views"
         )
     return Targets(used), Targets(holdout) if holdout else None, replace(scene, camera=seen)
 
 
 def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
-    """The whole target of one camera, before frames are chosen, and the scene with the video's background."""
+    """Return the target of one camera before frames are chosen, and the scene with the video's background."""
     if is_goal(table):
         return build_goals(loaded, scene, truth, table), scene
     if table.video is None:
@@ -229,7 +238,7 @@ def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: Targe
 
 
 def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | None]:
-    """The frames the loss sees, and those kept aside."""
+    """Return the frames that the loss sees, and those kept aside."""
     count = len(target)
     for i in table.use or ():
         if not -count <= i < count:
@@ -254,7 +263,7 @@ def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | 
 
 
 def _aside(table: FramesTable, count: int, used: list[int]) -> list[int]:
-    """Numbers of the frames kept aside."""
+    """Return the numbers of the frames kept aside."""
     if isinstance(table.holdout, list):
         return table.holdout
     first = max(used) + 1 if table.holdout == "later" else 0
@@ -262,20 +271,24 @@ def _aside(table: FramesTable, count: int, used: list[int]) -> list[int]:
 
 
 def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
+    """Synthesise the target from the true values."""
     if not truth and not table.scene:
         raise InputError("truth: this is empty; a synthesised target needs the true values of what is unknown")
     drawn = build_target_scene(loaded, scene, table.scene) if table.scene else scene
     if table.renderer is not None:
         drawn = drawn.with_renderer(build_renderer(loaded, table.renderer))
-    # What is to be learned is shown by true values, not by the network that has yet to learn it.
+    # True controls make the video, not the network that has yet to learn them.
     drawn = replace(drawn, policy=None)
     made = replace(synthesise(drawn, truth, rate=table.rate, levels=table.levels), goal=table.goal)
-    # States of another model are not to be compared with those of the fit.
+    # States of another model cannot be compared with those of the fit.
     return replace(made, q=None) if "model" in table.scene else made
 
 
 def _segmenter(named: Named, folder: Path, behind: Tensor | None) -> Segmenter:
-    """The segmenter that a file names, with a plate beside the file. behind: of target.plate."""
+    """Return the segmenter that a file names.
+
+    ``behind`` is the image of target.plate, which serves as the background plate unless the settings give another one.
+    """
     settings, plate = named.settings, named.settings.get("plate")
     if isinstance(plate, str) and plate not in ("median", "first"):
         settings["plate"] = str(data_path(folder, plate))
@@ -286,7 +299,7 @@ def _segmenter(named: Named, folder: Path, behind: Tensor | None) -> Segmenter:
 
 
 def _behind(folder: Path, scene: Scene, target: Target, background: str, plate: Tensor | None) -> Tensor:
-    """(height, width, 3): what is shown behind the surface, the plate or median of the video, or an image."""
+    """Return the image (height, width, 3) behind the surface: the plate, the median of the video, or a file."""
     if background == "median":
         assert target.frames is not None
         return target.frames.median(dim=0).values if plate is None else plate
@@ -295,7 +308,7 @@ def _behind(folder: Path, scene: Scene, target: Target, background: str, plate: 
 
 
 def _plate(folder: Path, scene: Scene, table: TargetTable, part: PlateTable) -> Tensor:
-    """(height, width, 3): the median of a part of the video."""
+    """Return the median (height, width, 3) of a part of the video."""
     assert table.video is not None
     shown = read_video(
         data_path(folder, table.video), size=scene.size, begin=part.begin, duration=part.duration, every=part.every,
@@ -307,6 +320,7 @@ def _plate(folder: Path, scene: Scene, table: TargetTable, part: PlateTable) -> 
 
 
 def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
+    """Read the target from a video, and return it with the scene and its background."""
     assert table.video is not None
     offset = scene.viewpoint.time_offset
     span = scene.steps * scene.dt - offset
@@ -315,7 +329,7 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
         raise InputError(f"time_offset: got {offset:g} s; the simulation ends before this video begins")
     target = read_video(
         data_path(folder, table.video), size=scene.size, begin=table.begin, duration=duration, every=table.every,
-        # Where repeated frames go, the rate counts those that are left.
+        # If repeated frames are dropped, the rate counts the remaining frames.
         rate=table.rate if table.repeats == "keep" else None, dtype=scene.dtype, reader=video_reader(table.reader),
         crop=table.crop, rotate=table.rotate, gamma=table.gamma,
     )  # fmt: skip
@@ -323,7 +337,7 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
         warn_of_cut(table.video, span)
     if table.masks is not None:
         if table.segment is not None:
-            raise InputError("target.segment: masks are given, and taken as they are; leave out one of the two")
+            raise InputError("target.segment: target.masks already gives the masks; leave out one of the two")
         target = read_masks(target, data_path(folder, table.masks), dtype=scene.dtype)
     plate = None if table.plate is None else _plate(folder, scene, table, table.plate)
     if table.segment is not None:
@@ -336,7 +350,7 @@ def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: Targe
     if table.free_swing == "find":
         target = with_free_swing(target)
     if offset < 0.0:
-        # frames from before the simulation's start have nothing to be compared with
+        # Frames before the simulation's start have no counterpart.
         later = [i for i, time in enumerate(target.times.tolist()) if time + offset >= 0.0]
         if not later:
             raise InputError(f"time_offset: got {offset:g} s; the video ends before the simulation begins")

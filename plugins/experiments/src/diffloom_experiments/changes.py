@@ -1,4 +1,7 @@
-"""Experiment files as plain data: reading TOML, variants, and changes such as `--set camera.size=[64,64]`. No torch."""
+"""Experiment files as plain data: reading TOML, variants, and changes such as `--set camera.size=[64,64]`.
+
+The module does not import torch.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,17 @@ MOST_BYTES = 16 * 2**20
 
 
 def read_toml(place: Path) -> dict[str, Any]:
-    """The tables of a TOML file, or an InputError that says what is wrong with it."""
+    """Return the tables of a TOML file.
+
+    Args:
+        place: Path of the file, of at most 16 MB.
+
+    Returns:
+        Tables as dictionaries.
+
+    Raises:
+        InputError: The file is absent, too large, unreadable or not valid TOML.
+    """
     try:
         if place.stat().st_size > MOST_BYTES:
             raise InputError(f"experiment {str(place)!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB")
@@ -34,7 +47,15 @@ def read_toml(place: Path) -> dict[str, Any]:
 
 
 def take_variants(data: dict[str, Any], name: str) -> dict[str, Mapping[str, Any]]:
-    """The tables of changes that a file brings along, taken out of it."""
+    """Remove the [variants.*] tables from a file's data, and return them.
+
+    Args:
+        data: Tables of the file; changed in place.
+        name: Name of the file, for messages.
+
+    Returns:
+        Changes by the variant's name.
+    """
     found = data.pop("variants", {})
     if not isinstance(found, Mapping):
         raise InputError(f"{name}: variants: got {found!r}; expected tables of changes such as [variants.quick]")
@@ -48,18 +69,28 @@ def take_variants(data: dict[str, Any], name: str) -> dict[str, Mapping[str, Any
 def put_variants(
     data: Mapping[str, Any], offered: Mapping[str, Mapping[str, Any]], quick: bool, variants: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a file's data with some of its variants put in: the one called "quick" first, then the others."""
+    """Return a file's data with some of its variants applied, the one called "quick" first.
+
+    Args:
+        data: Tables of the file without variants.
+        offered: Variants of the file by name.
+        quick: True to apply "quick"; a warning says so if the file has none.
+        variants: Names of further variants, in this order.
+
+    Returns:
+        Changed copy of the data.
+    """
     for variant in (*(["quick"] if quick else []), *variants):
         data = override(data, _variant(offered, variant))
     return dict(data)
 
 
 def _variant(offered: Mapping[str, Mapping[str, Any]], wanted: str) -> Mapping[str, Any]:
-    """One of a file's variants; "quick" may be absent, and then changes nothing, which is told."""
+    """Return one of a file's variants; for an absent "quick", no changes and a warning."""
     from diffloom.validation import suggest_name
 
     if wanted not in offered and wanted == "quick":
-        warnings.warn("the file has no [variants.quick]: it is taken as it is", stacklevel=5)
+        warnings.warn("the file has no [variants.quick], so --quick changes nothing", stacklevel=5)
     elif wanted not in offered:
         there = ", ".join(offered) or "none"
         raise InputError(
@@ -69,12 +100,20 @@ def _variant(offered: Mapping[str, Mapping[str, Any]], wanted: str) -> Mapping[s
 
 
 def collect_changes(settings: Sequence[str], changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return values by place, from texts such as "camera.size=[64,64]" and from ``changes``, which win."""
+    """Return changes by dotted key.
+
+    Args:
+        settings: Texts such as "camera.size=[64,64]".
+        changes: Values by dotted key; they win over ``settings``.
+
+    Returns:
+        Values by dotted key.
+    """
     return {**dict(parse_setting(text) for text in settings), **dict(changes or {})}
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """("camera.size", [64, 64]) of "camera.size=[64,64]"; a value that is not TOML counts as a string."""
+    """Return key and value of a text such as "camera.size=[64,64]"; a value that is not TOML is a string."""
     key, sign, value = text.partition("=")
     if not sign or not key.strip():
         raise InputError(f"--set {text!r}: expected key=value, such as --set camera.size=[64,64]")
@@ -86,8 +125,18 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 
 def override(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the file's data with values put in at dotted places; a number in a place counts rows of a list, and
-    one beyond its end adds a row."""
+    """Return a copy of a file's data with changed values.
+
+    Args:
+        raw: Tables of the file.
+        changes: Values by dotted key. A number in a key selects a row of a list; the number after the last adds a row.
+
+    Returns:
+        Changed copy.
+
+    Raises:
+        InputError: A key leads through a value that is not a table, or to a row that does not exist.
+    """
     changed: dict[str, Any] = copy.deepcopy(dict(raw))
     for place, value in changes.items():
         _put(changed, place.split("."), value, place)
@@ -95,6 +144,7 @@ def override(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 def _put(at: Any, path: list[str], value: Any, place: str) -> None:
+    """Set the value at a path inside nested tables and lists."""
     for depth, key in enumerate(path[:-1]):
         where = ".".join(path[: depth + 1])
         if isinstance(at, list):
@@ -116,6 +166,7 @@ def _put(at: Any, path: list[str], value: Any, place: str) -> None:
 
 
 def _row(rows: list[Any], key: str, place: str) -> int:
+    """Return the number of a row that exists in a list."""
     if not key.isdigit() or int(key) >= len(rows):
-        raise InputError(f"{place}: got {key!r}; expected a number from 0 to {len(rows) - 1}, it counts rows of a list")
+        raise InputError(f"{place}: got {key!r}; expected the number of a row, from 0 to {len(rows) - 1}")
     return int(key)

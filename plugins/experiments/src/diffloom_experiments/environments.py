@@ -1,4 +1,4 @@
-"""Gymnasium environments from files, experiments and tasks.
+"""Gymnasium environments from experiment files, experiments and control tasks.
 
 import gymnasium
 import diffloom_experiments
@@ -29,10 +29,18 @@ def make_env(
 ) -> SceneEnv:  # fmt: skip
     """Return the environment of an experiment file, an ``Experiment`` or a ``ControlTask``.
 
-    Further settings are those of ``SceneEnv``.
+    env = make_env("experiments/control-walker.toml", observe="image")
 
-    quick, changes: of a file, as ``diffloom run --quick --set key=value`` has them. fresh: draw what the file leaves to
-    chance (its goal, the start) anew at every reset, by the reset's seed; else it is that of the file's seed.
+    Args:
+        source: Path of a file, experiment or task.
+        quick: True to apply the file's [variants.quick].
+        changes: Changes of the file as values by dotted key.
+        fresh: True to repeat the file's draws (goal, start) at every reset, by the reset's seed; False for the draws of
+            the file's seed.
+        **settings: Settings of ``SceneEnv``.
+
+    Returns:
+        Gymnasium environment.
     """
     if isinstance(source, ControlTask):
         return SceneEnv(source, **settings)
@@ -49,7 +57,8 @@ def make_env(
 
 
 def _register() -> None:
-    import gymnasium  # after diffloom_control.gym, which says what to install where it is missing
+    """Register "diffloom/Scene-v0" with Gymnasium."""
+    import gymnasium  # after diffloom_control.gym, which reports a missing Gymnasium
 
     if "diffloom/Scene-v0" not in gymnasium.registry:
         gymnasium.register("diffloom/Scene-v0", entry_point="diffloom_experiments.environments:make_env")

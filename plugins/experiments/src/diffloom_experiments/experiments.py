@@ -1,4 +1,4 @@
-"""From checked data to an experiment."""
+"""Experiments from checked data."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ from diffloom_fitting.validation import instance
 
 
 def expand_windows(content: ExperimentFile, count: int) -> ExperimentFile:
-    """The file with an unknown for each of ``count`` windows in place of those that each has of its own; stages and
-    priors that name them name all."""
+    """Return the file with one unknown per window for those with windows = true, in [unknowns], stages and priors."""
     own = {name: table for name, table in content.unknowns.items() if table.windows}
     if not own:
         return content
@@ -59,6 +58,7 @@ def expand_windows(content: ExperimentFile, count: int) -> ExperimentFile:
 
 
 def _each(name: str, table: UnknownTable, count: int) -> dict[str, UnknownTable]:
+    """Return the tables of one unknown for each window."""
     starts = table.start
     if not isinstance(starts, list):
         starts = [starts] * count
@@ -71,11 +71,23 @@ def _each(name: str, table: UnknownTable, count: int) -> dict[str, UnknownTable]
 
 
 def _named(names: Sequence[str], own: dict[str, UnknownTable], count: int) -> list[str]:
+    """Return names with those of windowed unknowns expanded."""
     return [one for n in names for one in ([f"{n}{OF_WINDOW}{k + 1}" for k in range(count)] if n in own else [n])]
 
 
 def build_experiment(loaded: Loaded | str | Path) -> Experiment:
-    """The experiment of a file, or of its path, its target included; errors name the file."""
+    """Build the experiment of a file, its target included.
+
+    Args:
+        loaded: Checked file, or path of a file.
+
+    Returns:
+        Experiment that ``diffloom_fitting.run_fit`` runs.
+
+    Raises:
+        InputError: A value is wrong; the message names the file and the key.
+        MissingDataError: Data outside the project is not available.
+    """
     if isinstance(loaded, str | Path):
         loaded = load_file(loaded)
     instance("build_experiment", loaded, Loaded)
@@ -89,7 +101,15 @@ def build_experiment(loaded: Loaded | str | Path) -> Experiment:
 
 
 def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
-    """The true values of a file, drawn where it says so."""
+    """Return the true values of a file, with its draws.
+
+    Args:
+        loaded: Checked file.
+        scene: Scene of the file.
+
+    Returns:
+        Tensors by name.
+    """
     content = loaded.content
     _check_names("truth", content.truth, scene)
     values = {name: _value(scene, name, value, content.seed, f"truth.{name}") for name, value in content.truth.items()}
@@ -99,9 +119,9 @@ def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
 def _derived(
     scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any], recorded: bool
 ) -> dict[str, Tensor]:
-    """True values that are sought where the file gives others, as masses of densities: models say what follows.
+    """Return the true values of unknowns that follow from other true values, such as masses from densities.
 
-    recorded: of a real video only what follows from [truth] is true, not what follows from a model's defaults.
+    With ``recorded`` only values that follow from [truth] count, not those that follow from a model's defaults.
     """
     wanted = {spec.name for spec in scene.model.specs} & set(unknowns) - set(truth)
     if not wanted:
@@ -113,12 +133,13 @@ def _derived(
 
 
 def _is_recorded(content: ExperimentFile) -> bool:
-    """Whether any of a file's targets is a video."""
+    """Return True if one of a file's targets is a video or a goal."""
     tables = [content.target, *(view.target for view in content.views)]
     return any(table is not None and (table.video is not None or is_goal(table)) for table in tables)
 
 
 def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
+    """Build the experiment; errors do not name the file."""
     content = loaded.content
     if not content.unknowns:
         raise InputError("unknowns: nothing is unknown; name at least one, such as [unknowns.mass]")
@@ -145,12 +166,12 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
     )  # fmt: skip
-    made.start()  # a start that cannot be searched from is told before anything is written
+    made.start()  # reports an invalid start before anything is written
     return made
 
 
 def _gaussian(table: PriorTable) -> Gaussian | None:
-    """The Gaussian prior of a file."""
+    """Return the Gaussian prior of a file, or None."""
     if not table.gaussian:
         return None
     means = {name: given.mean for name, given in table.gaussian.items()}
@@ -158,6 +179,7 @@ def _gaussian(table: PriorTable) -> Gaussian | None:
 
 
 def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:
+    """Raise InputError for names that the scene does not have."""
     allowed = list_seekable(scene)
     for name in names:
         if not can_be_sought(name, scene):
@@ -168,6 +190,7 @@ def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:
 
 
 def _value(scene: Scene, name: str, value: Any, seed: int, place: str) -> Any:
+    """Return a checked value, drawn if the file asks for a draw."""
     if is_draw(value):
         shape: tuple[int, ...] = ()
         if value.get("each"):
@@ -183,7 +206,7 @@ def _start(
     scene: Scene, name: str, table: UnknownTable, truth: Mapping[str, Tensor], seed: int, number: int,
     across: bool = False,
 ) -> Any:  # fmt: skip
-    """One of several starts. across: the second is that across the range from the first."""
+    """Return one of several start values; with ``across`` the second is opposite the first in the range of the draw."""
     across = across and number == 1
     place = f"unknowns.{name}.start" + (f" {number}" if number and not across else "")
     if table.start is None:
@@ -203,7 +226,7 @@ def _start(
 def _further_starts(
     content: ExperimentFile, scene: Scene, unknowns: list[Unknown], truth: Mapping[str, Tensor]
 ) -> tuple[dict[str, Tensor], ...]:
-    """Starts after the first: drawn anew where the file draws, else scattered around the first."""
+    """Return the starts after the first: drawn again if the file draws, else scattered around the first."""
     layout = resolve(unknowns, scene)
     starts: list[dict[str, Tensor]] = []
     for number in range(1, content.starts.count):
@@ -223,18 +246,18 @@ def _further_starts(
 
 
 def _loss(named: Named, place: str) -> Loss:
+    """Return the loss that a file names."""
     made: Loss = make_registered(place, get_loss, named)
     return made
 
 
 def _costly(content: ExperimentFile) -> bool:
-    """Whether controls cost anything."""
+    """Return True if controls have a cost."""
     return content.control.effort > 0.0 or content.control.smoothness > 0.0
 
 
 def _named_loss(content: ExperimentFile, target: AnyTarget) -> Named:
-    """The loss that a file names, or the one that suits its goal: a mask has no colours, a track
-    no pixels, and a place neither."""
+    """Return the loss that a file names, or the one that suits its goal: a mask has no colours, a track no pixels."""
     goal = next(iter(target.by_view().values()))
     if "loss" in content.model_fields_set or goal.frames is not None:
         return content.loss
@@ -244,12 +267,13 @@ def _named_loss(content: ExperimentFile, target: AnyTarget) -> Named:
 
 
 def _seen_in(content: ExperimentFile, loss: Loss) -> Loss:
-    """A loss in the region of the image that counts."""
+    """Return a loss restricted to the target's region."""
     region = None if content.target is None else content.target.region
     return loss if region is None or not loss.outputs else RegionLoss(region, loss)
 
 
 def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:
+    """Build a stage."""
     renderer = content.renderer.name
     optimiser: Optimiser = make_registered(f"{place}.optimiser", get_optimiser, table.optimiser)
     loss, changing = _stage_loss(table.loss, f"{place}.loss")
@@ -270,7 +294,7 @@ def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:
 
 
 def _stage_loss(named: Named | None, place: str) -> tuple[Loss | None, dict[str, Schedule]]:
-    """The loss of a stage, and those of its settings that are schedules."""
+    """Return the loss of a stage, and the schedules among its settings."""
     if named is None:
         return None, {}
     changing = {
@@ -283,6 +307,7 @@ def _stage_loss(named: Named | None, place: str) -> tuple[Loss | None, dict[str,
 
 
 def _schedule_table(value: Mapping[str, Any], place: str) -> ScheduleTable:
+    """Return the checked table of a schedule."""
     try:
         return ScheduleTable.model_validate(value)
     except ValidationError as error:
@@ -290,6 +315,7 @@ def _schedule_table(value: Mapping[str, Any], place: str) -> ScheduleTable:
 
 
 def _schedule(value: ScheduleTable | float | None, otherwise: float) -> Schedule:
+    """Return the schedule of a table or number."""
     if isinstance(value, ScheduleTable):
         return Schedule(**value.model_dump())
     fixed = otherwise if value is None else value

@@ -1,4 +1,4 @@
-"""Keys of experiment files: in words, as a JSON schema for editors, and in the messages about wrong ones."""
+"""Keys of experiment files: descriptions, a JSON schema for editors, and messages about wrong values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,15 @@ EXPECTED = {
 
 
 def explain_faults(error: ValidationError, schema: type[BaseModel]) -> str:
-    """One line per fault: where, what was given, what is allowed."""
+    """Return one line per fault of a file: the key, the value given, the values allowed.
+
+    Args:
+        error: Error of pydantic.
+        schema: Model of the whole file.
+
+    Returns:
+        Indented lines.
+    """
     lines: dict[str, None] = {}
     for fault in error.errors():
         lines[_line(dict(fault), schema)] = None
@@ -44,6 +52,7 @@ def explain_faults(error: ValidationError, schema: type[BaseModel]) -> str:
 
 
 def _line(fault: dict[str, Any], schema: type[BaseModel]) -> str:
+    """Return the line about one fault."""
     from diffloom.validation import suggest_name  # imports torch
 
     place = ".".join(str(part) for part in _place_words(fault["loc"], schema))
@@ -62,6 +71,7 @@ def _line(fault: dict[str, Any], schema: type[BaseModel]) -> str:
 
 
 def _expected(fault: dict[str, Any]) -> str:
+    """Return what was expected, in words."""
     from diffloom.validation import suggest_name
 
     context = fault.get("ctx") or {}
@@ -80,13 +90,13 @@ def _expected(fault: dict[str, Any]) -> str:
 
 
 def _place_words(place: tuple[Any, ...], schema: type[BaseModel]) -> list[Any]:
-    """The place without the names pydantic gives to the members of a union."""
+    """Return the parts of a key without the names that pydantic gives to members of a union."""
     return [part for part in place if not (isinstance(part, str) and (part[:1].isupper() or "[" in part or part in
             ("float", "int", "str", "list", "dict", "none")))]  # fmt: skip
 
 
 def _fields_at(schema: type[BaseModel], place: tuple[Any, ...]) -> list[str]:
-    """Names of the keys allowed in the table at ``place``."""
+    """Return the keys allowed in the table at ``place``."""
     here: type[BaseModel] | None = schema
     for part in place:
         if here is None:
@@ -108,8 +118,15 @@ LIMITS = {"gt": "more than", "ge": "at least", "lt": "less than", "le": "at most
 
 @dataclass(frozen=True)
 class FileKey:
-    """One key. place: where it stands, such as "unknowns.<name>.start". text: what it means. kind: what may be given.
-    default: what holds without it, as text; None when it must be given. keys: those inside, where it is a table."""
+    """Key of an experiment file.
+
+    Args:
+        place: Dotted key, such as "unknowns.<name>.start".
+        text: Description.
+        kind: Allowed values, in words.
+        default: Default as text; None if the key is required.
+        keys: Keys inside, if it is a table.
+    """
 
     place: str
     text: str
@@ -119,13 +136,21 @@ class FileKey:
 
 
 def file_keys(schema: type[BaseModel] = ExperimentFile) -> dict[str, FileKey]:
-    """Return all keys of a kind of file by place, without names that a user chooses: "unknowns.start", "time.dt"."""
+    """Return all keys of a kind of file.
+
+    Args:
+        schema: Model of the whole file.
+
+    Returns:
+        Keys by dotted place without names that a user chooses, such as "unknowns.start" and "time.dt".
+    """
     found: dict[str, FileKey] = {}
     _walk(schema, "", "", found)
     return found
 
 
 def _walk(table: type[BaseModel], short: str, place: str, found: dict[str, FileKey]) -> None:
+    """Collect the keys of a table and of the tables inside it."""
     for name, field in table.model_fields.items():
         here, there = f"{short}{name}", f"{place}{name}"
         inner, step = _table_in(field.annotation)
@@ -137,7 +162,7 @@ def _walk(table: type[BaseModel], short: str, place: str, found: dict[str, FileK
 
 
 def _table_in(annotation: Any) -> tuple[type[BaseModel] | None, str]:
-    """The table inside an annotation, and how one steps into it: "" for a table, ".<name>" for tables by name."""
+    """Return the table inside an annotation with the path to it: "" for a table, ".<name>" for tables by name."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, ""
     origin = get_origin(annotation)
@@ -150,6 +175,7 @@ def _table_in(annotation: Any) -> tuple[type[BaseModel] | None, str]:
 
 
 def _words(annotation: Any) -> str:
+    """Return the allowed values of an annotation, in words."""
     if get_origin(annotation) is Annotated:
         return "a number"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -169,6 +195,7 @@ def _words(annotation: Any) -> str:
 
 
 def _limits(field: FieldInfo) -> str:
+    """Return the numerical limits of a field, in words."""
     said = [
         f"{words} {getattr(each, name):g}"
         for each in field.metadata
@@ -179,6 +206,7 @@ def _limits(field: FieldInfo) -> str:
 
 
 def _default(field: FieldInfo) -> str | None:
+    """Return the default of a field as text; None if it is required."""
     value = field.get_default(call_default_factory=True)
     if value is PydanticUndefined:
         return None
@@ -197,7 +225,14 @@ DRAW = {"$ref": "#/$defs/Draw"}
 
 
 def combined_schema(kinds: Mapping[str, ExperimentKind]) -> dict[str, Any]:
-    """Return one JSON schema for files of all ``kinds``: the tables that a file has decide which of them holds."""
+    """Return one JSON schema for files of several kinds, which the tables of a file select.
+
+    Args:
+        kinds: Kinds of experiment file by name.
+
+    Returns:
+        JSON schema (2020-12).
+    """
     whole = {name: _with_definitions_of(name, json_schema(kind.schema())) for name, kind in kinds.items()}
     definitions = {key: value for schema in whole.values() for key, value in schema.pop("$defs").items()}
     ordinary = next(name for name, kind in kinds.items() if not kind.tables)
@@ -211,13 +246,20 @@ def combined_schema(kinds: Mapping[str, ExperimentKind]) -> dict[str, Any]:
 
 
 def _with_definitions_of(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema whose definitions begin with the name of its kind, so that those of several kinds can be one."""
+    """Return a schema with the kind's name as prefix of its definitions, so that several schemas can be merged."""
     renamed: dict[str, Any] = json.loads(json.dumps(schema).replace('"#/$defs/', f'"#/$defs/{kind}.'))
     return renamed | {"$defs": {f"{kind}.{name}": value for name, value in renamed["$defs"].items()}}
 
 
 def json_schema(schema: type[BaseModel] = ExperimentFile) -> dict[str, Any]:
-    """Return the JSON schema of a kind of file: a draw is allowed for every value, and so are the file's [variants]."""
+    """Return the JSON schema of one kind of file, with draws in place of values and with [variants].
+
+    Args:
+        schema: Model of the whole file.
+
+    Returns:
+        JSON schema (2020-12).
+    """
     found = schema.model_json_schema()
     definitions = found.setdefault("$defs", {})
     for table in (found, *definitions.values()):
@@ -247,7 +289,7 @@ def json_schema(schema: type[BaseModel] = ExperimentFile) -> dict[str, Any]:
 
 
 def _drawn(value: dict[str, Any]) -> dict[str, Any]:
-    """A property's schema, or a draw, where its value may stand for one."""
+    """Return the schema of a property that may also be a draw."""
     if value.get("type") == "object" or not {"type", "anyOf", "$ref", "enum", "const"} & set(value):
         return value
     kept: dict[str, Any] = {key: value[key] for key in ("description", "title", "default") if key in value}

@@ -1,4 +1,7 @@
-"""Kinds of experiment file: how a file is recognised, which keys it has, and what commands do with it. No torch."""
+"""Kinds of experiment file: recognition by tables, keys, and the commands that apply.
+
+The module does not import torch.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,13 @@ EXPERIMENT_KINDS = Kind(
 
 
 class LoadedFile(Protocol):
-    """A checked file of any kind: its data with all changes put in, the folder of its relative paths, and its name."""
+    """Checked file of any kind.
+
+    Attributes:
+        raw: Data with all changes applied.
+        folder: Folder of relative paths.
+        name: Name of the file, for messages.
+    """
 
     @property
     def raw(self) -> dict[str, Any]: ...
@@ -47,11 +56,12 @@ class LoadedFile(Protocol):
 
 
 class ExperimentKind(ABC):
-    """A kind of experiment file. Registered as a class, by the hook ``diffloom_register_experiment_kinds``.
+    """Kind of experiment file, registered as a class by the hook ``diffloom_register_experiment_kinds``.
 
-    A file is of the kind whose ``tables`` it has; one that has none of any kind's is of the kind "video". Two kinds
-    that claim the same file are an error. A command is carried out by the function that ``actions`` names for it, which
-    is called with the path, then with the command's options by name; an option that it has no parameter for is refused.
+    A file is of the kind whose ``tables`` it has, and of the kind "video" if it has none of them. A file that two kinds
+    claim is an error. ``actions`` names the function that carries out a command; it is called with the path and the
+    command's options by name, and an option without a parameter is refused.
+
     Example::
 
         class FlowKind(ExperimentKind):
@@ -68,12 +78,11 @@ class ExperimentKind(ABC):
         def run_flow(file, *, seed, out): ...  # `diffloom run --renderer softras flow.toml` is refused
 
     Attributes:
-        noun: What a file of this kind is, with its article, as messages say it.
-        tables: Top-level tables of which any one makes a file one of this kind.
+        noun: Name of a file of this kind in messages, with its article.
+        tables: Top-level tables, each of which marks a file of this kind.
         actions: Function that carries out a command, or its import path, by the command's name; None for the command's
-            own implementation, which works on what ``load`` and ``build`` return. A command that is not named is
-            refused.
-        refused: Options that do not apply where a command's own implementation carries it out, by the command's name.
+            own implementation, which uses ``load`` and ``build``. Other commands are refused.
+        refused: Options by command that do not apply when the command's own implementation carries it out.
     """
 
     noun: ClassVar[str]
@@ -90,29 +99,49 @@ class ExperimentKind(ABC):
         self, raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
         changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
     ) -> LoadedFile:  # fmt: skip
-        """Check the data of a file; InputError says what is wrong with it.
+        """Check the data of a file.
 
         Args:
             raw: Tables of the file.
-            folder: Folder that relative paths start from.
+            folder: Folder of relative paths.
             name: Name of the file, for messages.
             settings: Changes as texts, such as "camera.size=[64,64]".
-            changes: Changes as values, by dotted place; they win over ``settings``.
-            quick: True to put in the file's [variants.quick].
-            variants: Names of further [variants.*] tables to put in, in this order.
+            changes: Changes as values by dotted key; they win over ``settings``.
+            quick: True to apply the file's [variants.quick].
+            variants: Names of further [variants.*] tables to apply, in this order.
+
+        Returns:
+            Checked file.
+
+        Raises:
+            InputError: A value is wrong.
         """
 
     def build(self, loaded: Any) -> Any:
-        """Build the experiment of a loaded file, a ``diffloom_fitting.AbstractExperiment``.
+        """Build the experiment of a loaded file; kinds need it for commands whose own implementation applies (see
+        ``action``).
 
-        Commands that carry out their work themselves (see ``action``) call this; other kinds need not define it.
+        Args:
+            loaded: Result of ``load``.
+
+        Returns:
+            ``diffloom_fitting.AbstractExperiment``.
         """
         raise InputError(f"{loaded.name}: {self.description} cannot be built into an experiment")
 
     def action(self, command: str) -> Callable[..., Any] | None:
-        """Return the function that carries out a command on a file of this kind; InputError where it does not apply.
+        """Return the function that carries out a command on a file of this kind.
 
-        None stands for the command's own implementation, which works on what ``load`` and ``build`` return.
+        Args:
+            command: Name of the command, such as "run".
+
+        Returns:
+            Function of the path and the command's options; None for the command's own implementation, which uses
+                ``load`` and
+                ``build``.
+
+        Raises:
+            InputError: The command does not apply to this kind.
         """
         if command not in self.actions:
             known = ", ".join(f"`diffloom {name}`" for name in self.actions) or "none"
@@ -121,7 +150,14 @@ class ExperimentKind(ABC):
         return import_object(action) if isinstance(action, str) else action
 
     def options(self, command: str) -> frozenset[str] | None:
-        """Return the options of a command that this kind takes, by parameter name; None for all of them."""
+        """Return the options of a command that this kind takes.
+
+        Args:
+            command: Name of the command.
+
+        Returns:
+            Parameter names; None for all options.
+        """
         action = self.action(command)
         return None if action is None else frozenset(list(inspect.signature(action).parameters)[1:])
 
@@ -139,12 +175,14 @@ class ExperimentKind(ABC):
 
     @property
     def description(self) -> str:
-        """Noun with the tables that a file of this kind is recognised by."""
+        """Noun with the tables that mark a file of this kind."""
         return f"{self.noun} ({_bracketed(self.tables)})" if self.tables else self.noun
 
 
 class VideoKind(ExperimentKind):
-    """The ordinary kind: a scene that is fitted to videos, images or goals. Every command applies to it."""
+    """Ordinary kind of experiment file: a scene that is fitted to videos, images or goals. Every command applies
+    to it.
+    """
 
     noun = "an experiment file"
 
@@ -158,7 +196,7 @@ class VideoKind(ExperimentKind):
         self, raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
         changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
     ) -> LoadedFile:  # fmt: skip
-        """Check the data of a file."""
+        """Check the data of a file; see ``ExperimentKind.load``."""
         from diffloom_experiments.load import load_data
 
         return load_data(raw, folder, name, settings=settings, changes=changes, quick=quick, variants=variants)
@@ -170,11 +208,15 @@ class VideoKind(ExperimentKind):
         return build_experiment(loaded)
 
     def action(self, command: str) -> None:
-        """Return None: commands carry out their work on files of this kind themselves."""
+        """Return None, because all commands have implementations for files of this kind."""
 
 
 def experiment_kinds() -> dict[str, ExperimentKind]:
-    """Return the kinds by name, "video" first; a registered kind that cannot be imported is left out with a warning."""
+    """Return the registered kinds, "video" first; a kind that cannot be imported is left out with a warning.
+
+    Returns:
+        Kinds by name.
+    """
     found: dict[str, ExperimentKind] = {"video": VideoKind()}
     for name in EXPERIMENT_KINDS.names():
         if name not in found:
@@ -186,23 +228,36 @@ def experiment_kinds() -> dict[str, ExperimentKind]:
 
 
 def recognise(raw: Mapping[str, Any], name: str) -> ExperimentKind:
-    """Return the kind of a file by its tables; InputError names the kinds where more than one claims it.
+    """Return the kind of a file by its tables.
 
     Args:
         raw: Tables of the file.
         name: Name of the file, for the message.
+
+    Returns:
+        Kind of the file.
+
+    Raises:
+        InputError: More than one kind claims the file.
     """
     kinds = experiment_kinds()
     claimed = {each: [table for table in kind.tables if table in raw] for each, kind in kinds.items()}
     claimed = {each: tables for each, tables in claimed.items() if tables}
     if len(claimed) > 1:
-        told = " and ".join(f"{each!r} by {_bracketed(tables)}" for each, tables in claimed.items())
-        raise InputError(f"{name}: it is claimed by more than one kind of experiment file: {told}; keep one of them")
+        listed = " and ".join(f"{each!r} by {_bracketed(tables)}" for each, tables in claimed.items())
+        raise InputError(f"{name}: it is claimed by more than one kind of experiment file: {listed}; keep one of them")
     return kinds[next(iter(claimed), "video")]
 
 
 def recognise_place(place: str | Path) -> ExperimentKind:
-    """Return the kind of an experiment file, or of the file that a run folder was made for."""
+    """Return the kind of an experiment file or of a run folder.
+
+    Args:
+        place: Path of the file or folder.
+
+    Returns:
+        Kind of the file, or of the file that the run folder was made for.
+    """
     path = Path(place)
     if path.is_dir():
         from diffloom_experiments.run_folder import read_config
@@ -218,7 +273,18 @@ def load_any(
     place: str | Path, *, settings: Sequence[str] = (), changes: Mapping[str, Any] | None = None, quick: bool = False,
     variants: Sequence[str] = (),
 ) -> Any:  # fmt: skip
-    """Read and check an experiment file of any kind; the arguments are those of ``ExperimentKind.load``."""
+    """Read and check an experiment file of any kind.
+
+    Args:
+        place: Path of the file.
+        settings: Changes as texts, such as "camera.size=[64,64]".
+        changes: Changes as values by dotted key; they win over ``settings``.
+        quick: True to apply the file's [variants.quick].
+        variants: Names of further [variants.*] tables to apply, in this order.
+
+    Returns:
+        Checked file of its kind.
+    """
     from diffloom_experiments.changes import read_toml
 
     path = Path(place)
@@ -228,9 +294,17 @@ def load_any(
 
 
 def build_any(loaded: LoadedFile) -> Any:
-    """Build the experiment of a loaded file of any kind."""
+    """Build the experiment of a loaded file of any kind.
+
+    Args:
+        loaded: Result of ``load_any``.
+
+    Returns:
+        ``diffloom_fitting.AbstractExperiment``.
+    """
     return recognise(loaded.raw, loaded.name).build(loaded)
 
 
 def _bracketed(tables: Sequence[str]) -> str:
+    """Return table names in brackets."""
     return ", ".join(f"[{table}]" for table in tables)

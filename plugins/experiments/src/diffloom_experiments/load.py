@@ -1,4 +1,4 @@
-"""From a file on disk to checked data: draws, and where data files lie."""
+"""Reading of experiment files: checks, draws, and locations of data files."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ VARIABLE = "DIFFLOOM_REAL_DATA"
 
 
 class MissingDataError(InputError):
-    """Data that is not part of the project is not here."""
+    """Data that is not part of the project is not available."""
 
 
 def data_path(folder: Path, name: str) -> Path:
-    """The path of a file's data: ``name`` from ``folder``, or "$DIFFLOOM_REAL_DATA/clip.mp4" from that variable's."""
+    """Return the path of a data file: relative to ``folder``, or to the folder of the environment variable in
+    its name.
+    """
     prefix = f"${VARIABLE}/"
     if not name.startswith(prefix):
         return folder / name
@@ -47,17 +49,26 @@ def data_path(folder: Path, name: str) -> Path:
     return place
 
 
-LATE = ("truth", "unknowns")  # their shapes are known only once the model is made
+#: Tables whose draws wait for the model, on which their shapes depend.
+LATE = ("truth", "unknowns")
 
 
 def generator_for(seed: int, place: str) -> torch.Generator:
-    """A generator of its own for each seed and place."""
+    """Return the random generator that belongs to a seed and a place.
+
+    Args:
+        seed: Seed of the file.
+        place: Dotted key, such as "unknowns.mass.start".
+
+    Returns:
+        Generator, seeded by a hash of both.
+    """
     digest = hashlib.sha256(f"{seed}:{place}".encode()).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest[:7], "little"))
 
 
 def draw(value: Mapping[str, Any], seed: int, place: str, shape: Sequence[int] = ()) -> Any:
-    """A number, a tensor (float64) of ``shape``, or one of the choices."""
+    """Return a drawn value: a number, a float64 tensor of ``shape``, or one of the choices."""
     generator = generator_for(seed, place)
     kind = next(k for k in DRAWS if k in value)
     given = value[kind]
@@ -82,7 +93,7 @@ def draw(value: Mapping[str, Any], seed: int, place: str, shape: Sequence[int] =
 
 
 def draw_opposite(value: Mapping[str, Any], drawn: Any) -> Any:
-    """What lies across the middle of the range from a number that was drawn; a choice stays."""
+    """Return the value opposite a drawn number in the range of its draw; a choice is unchanged."""
     kind = next(k for k in DRAWS if k in value)
     if kind == "choice":
         return drawn
@@ -93,13 +104,24 @@ def draw_opposite(value: Mapping[str, Any], drawn: Any) -> Any:
 
 
 def _uniform(low: float, high: float, shape: Sequence[int], generator: torch.Generator) -> Tensor:
+    """Return uniformly distributed numbers."""
     return low + (high - low) * torch.rand(list(shape), generator=generator, dtype=torch.float64)
 
 
 def resolve_draws(raw: Any, seed: int, place: str = "", late: Sequence[str] = LATE) -> Any:
-    """Return the file's data with every draw replaced, except in the top-level tables of ``late``."""
+    """Return a file's data with every draw replaced by its value.
+
+    Args:
+        raw: Data of the file.
+        seed: Seed of the file.
+        place: Dotted key of ``raw`` in the file.
+        late: Top-level tables whose draws are kept, because their shapes depend on the model.
+
+    Returns:
+        Data without draws.
+    """
     if is_draw(raw):
-        # In [target.scene] a draw is the one that stands, or would stand, at that place of the fit.
+        # A draw in [target.scene] has the seed of the same key outside of it.
         found = draw(raw, seed, place.removeprefix("target.scene."))
         return float(found) if isinstance(found, Tensor) else found
     if isinstance(raw, Mapping):
@@ -112,14 +134,21 @@ def resolve_draws(raw: Any, seed: int, place: str = "", late: Sequence[str] = LA
     return raw
 
 
-#: The variant that is put in by itself, and the tables that say who draws.
+#: Variant that applies automatically, and the tables that name renderers.
 CROSS_RENDERER = "cross_renderer"
-_DRAWING = ("renderer", "target", "views")
+_RENDERER_TABLES = ("renderer", "target", "views")
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A checked file. raw: its data with all changes and draws put in. folder: what relative paths start from."""
+    """Checked experiment file.
+
+    Args:
+        content: Tables as objects.
+        raw: Data with all changes and draws.
+        folder: Folder of relative paths.
+        name: Name of the file, for messages.
+    """
 
     content: ExperimentFile
     raw: dict[str, Any]
@@ -133,9 +162,22 @@ def load_file(
 ) -> Loaded:  # fmt: skip
     """Read and check an experiment file.
 
-    settings: texts such as "camera.size=[64,64]". changes: the same as values by place. variants: of
-    the file's [variants.*] tables, those to put in first, in this order; quick: the one called "quick", a reduced
-    version for a try. The one called "cross_renderer" is put in when another renderer than the fit's draws a video.
+    loaded = load_file("experiment.toml", settings=["camera.size=[64,64]"], quick=True)
+
+    The variant "cross_renderer" applies if another renderer than the fit's renders a synthesised video.
+
+    Args:
+        path: Path of the TOML file.
+        settings: Changes as texts, such as "camera.size=[64,64]".
+        changes: Changes as values by dotted key; they win over ``settings``.
+        quick: True to apply the variant "quick", a reduced version of the file.
+        variants: Names of further [variants.*] tables to apply, in this order.
+
+    Returns:
+        Checked file.
+
+    Raises:
+        InputError: The file cannot be read, or a value is wrong; one line per fault.
     """
     place = given_place("load_file", path)
     raw = read_toml(place)
@@ -146,7 +188,23 @@ def load_data(
     raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
     changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
 ) -> Loaded:  # fmt: skip
-    """The same from data at hand."""
+    """Check the data of an experiment file.
+
+    Args:
+        raw: Tables of the file.
+        folder: Folder of relative paths.
+        name: Name of the file, for messages.
+        settings: Changes as texts, such as "camera.size=[64,64]".
+        changes: Changes as values by dotted key; they win over ``settings``.
+        quick: True to apply the variant "quick".
+        variants: Names of further [variants.*] tables to apply, in this order.
+
+    Returns:
+        Checked file.
+
+    Raises:
+        InputError: A value is wrong; one line per fault.
+    """
     data = copy.deepcopy(dict(raw))
     offered = take_variants(data, name)
     try:
@@ -167,14 +225,17 @@ def load_data(
 
 
 def _crosses_renderers(data: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
-    """Whether, with these changes, another renderer than the fit's draws the video, or that of one of the views."""
-    said = override(data, {place: value for place, value in changes.items() if place.split(".")[0] in _DRAWING})
-    fit = _named(said.get("renderer"), "name", RendererTable().name)
-    common = _named(said.get("target"), "renderer", None)
-    views = said.get("views") or [{}]
+    """Return True if, with these changes, another renderer than the fit's renders a target."""
+    changed = override(
+        data, {place: value for place, value in changes.items() if place.split(".")[0] in _RENDERER_TABLES}
+    )
+    fit = _named(changed.get("renderer"), "name", RendererTable().name)
+    common = _named(changed.get("target"), "renderer", None)
+    views = changed.get("views") or [{}]
     drawn = [_named(view.get("target"), "renderer", common) for view in views if isinstance(view, Mapping)]
     return any(name not in (None, fit) for name in drawn)
 
 
 def _named(table: Any, key: str, otherwise: Any) -> Any:
+    """Return an entry of a table that may be absent or malformed."""
     return table.get(key, otherwise) if isinstance(table, Mapping) else otherwise

@@ -1,4 +1,4 @@
-"""Things made by name: models, renderers, integrators, losses and optimisers, with their settings checked."""
+"""Construction of registered things by name, with their settings checked: models, renderers, losses, optimisers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,20 @@ FILE_KEYS = ("mesh", "file", "texture")
 
 
 def make(place: str, name: str, factory: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
-    """``factory(**settings)``; a wrong setting is an InputError that lists the right ones."""
+    """Return ``factory(**settings)``.
+
+    Args:
+        place: Dotted key of the table, for messages.
+        name: Registered name, for messages.
+        factory: Class or function.
+        settings: Arguments by name; lists of numbers become tuples.
+
+    Returns:
+        Result of the factory.
+
+    Raises:
+        InputError: A setting is unknown, missing or of the wrong type.
+    """
     try:
         known = inspect.signature(factory).parameters
     except (TypeError, ValueError):
@@ -43,7 +56,19 @@ def make(place: str, name: str, factory: Callable[..., Any], settings: Mapping[s
 
 
 def make_registered(place: str, get: Callable[[str], Callable[..., Any]], named: Named) -> Any:
-    """The registered thing that a file names, with the settings beside the name. get: such as ``get_loss``."""
+    """Return the registered thing that a file names, made with its settings.
+
+    Args:
+        place: Dotted key of the table, for messages.
+        get: Function that returns a factory by name, such as ``get_loss``.
+        named: Name and settings.
+
+    Returns:
+        Result of the factory.
+
+    Raises:
+        InputError: There is no such name, or a setting is wrong.
+    """
     try:
         factory = get(named.name)
     except PluginError as error:
@@ -52,7 +77,16 @@ def make_registered(place: str, get: Callable[[str], Callable[..., Any]], named:
 
 
 def resolve_paths(value: Any, folder: Path, key: str = "") -> Any:
-    """Model settings with file names that are relative to ``folder`` made absolute where such a file exists."""
+    """Return settings with file names relative to ``folder`` as absolute paths.
+
+    Args:
+        value: Settings, or a value among them.
+        folder: Folder of the experiment file.
+        key: Key of ``value``; "mesh", "file" and "texture" hold file names.
+
+    Returns:
+        Settings; names of files that do not exist are unchanged.
+    """
     if isinstance(value, Mapping):
         return {k: resolve_paths(v, folder, k) for k, v in value.items()}
     if isinstance(value, list):
@@ -63,17 +97,30 @@ def resolve_paths(value: Any, folder: Path, key: str = "") -> Any:
 
 
 def _tuples(value: Any) -> Any:
-    """Lists of numbers as tuples: frozen dataclasses want values that can be hashed."""
+    """Return a list of numbers as a tuple, because frozen dataclasses need hashable values."""
     if isinstance(value, list) and all(isinstance(v, (int, float)) for v in value):
         return tuple(value)
     return value
 
 
 def check_value(model: Model, name: str, value: Any, place: str) -> Any:
-    """A parameter's value with its unit checked."""
+    """Return the value of a parameter after checking its unit, such as 2.5 for "2.5 kg".
+
+    Args:
+        model: Model that has the parameter.
+        name: Name of the parameter.
+        value: Number, list, or text with a unit.
+        place: Dotted key, for messages.
+
+    Returns:
+        Value without unit.
+
+    Raises:
+        InputError: The unit is not the parameter's.
+    """
     return quantity(value, unit_of(model.specs, name), place)
 
 
 def unit_of(specs: tuple[ParamSpec, ...], name: str) -> str:
-    """The unit of a parameter; none for names the model does not know, which it will refuse itself."""
+    """Return the unit of a parameter; "" for a name that the model does not know, which it refuses later."""
     return next((spec.unit for spec in specs if name in (spec.name, *(f"{spec.name}.{axis}" for axis in "xyz"))), "")

@@ -1,4 +1,4 @@
-"""The model of a file: the one in [model] or the world of [[bodies]], with its [[terms]]."""
+"""Models of files: the one in [model] or the world of [[bodies]], with its [[terms]]."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _OF_BODIES = ("contacts", "attachments")
 
 
 def build_bare_model(content: ExperimentFile, folder: Path) -> Model:
-    """The model of a file without its terms."""
+    """Build the model of a file without its terms."""
     if (content.model is None) == (not content.bodies):
         raise InputError("model: give either [model] or, for several bodies that touch, [[bodies]]")
     if content.model is not None:
         for key in _OF_BODIES:
             if getattr(content, key):
-                raise InputError(f"{key}: these are between [[bodies]], and the file has one [model]")
+                raise InputError(f"{key}: these connect [[bodies]], but the file has one [model]; leave them out")
         settings = resolve_paths(content.model.settings, folder)
         made: Model = make("model", content.model.name, get_model(content.model.name), settings)
         return made
@@ -35,7 +35,7 @@ def build_bare_model(content: ExperimentFile, folder: Path) -> Model:
 
 
 def list_part_names(data: Mapping[str, Any]) -> set[str]:
-    """What the parameters of a file's terms, bodies, contacts and attachments begin with, before it is checked."""
+    """Return the names of a file's terms, bodies, contacts and attachments, by which their parameters begin."""
     found = {
         table["name"]
         for key in ("terms", "bodies", *_OF_BODIES)
@@ -47,15 +47,16 @@ def list_part_names(data: Mapping[str, Any]) -> set[str]:
 
 
 def _tables(given: object) -> Iterable[Mapping[str, Any]]:
+    """Return the tables in a list that is not checked yet."""
     return (table for table in given if isinstance(table, Mapping)) if isinstance(given, list) else ()
 
 
-#: Tables in which parameters are named, by the path to them.
+#: Paths of the tables whose keys are names of parameters.
 NAMING = (("params",), ("truth",), ("unknowns",), ("prior", "even"), ("prior", "gaussian"))
 
 
 def add_terms(model: Model, tables: Sequence[TermTable], folder: Path) -> Model:
-    """``model`` with the terms of a file; itself when there are none."""
+    """Return ``model`` with the terms of a file; ``model`` itself if there are none."""
     if not tables:
         return model
     from diffloom_mechanics import WithTerms
@@ -70,8 +71,9 @@ def add_terms(model: Model, tables: Sequence[TermTable], folder: Path) -> Model:
 
 
 def flatten_part_tables(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A file's data with parameters of terms and bodies called ``term.parameter``, also where the file has them in
-    tables of the term's name: [unknowns.ball.radius] is ["unknowns"]["ball.radius"]."""
+    """Return a file's data with parameters of parts under dotted names: [unknowns.ball.radius] becomes
+    "ball.radius".
+    """
     names = list_part_names(data)
     made = dict(data)
     for path in NAMING if names else ():
@@ -80,7 +82,7 @@ def flatten_part_tables(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lift(data: dict[str, Any], path: Sequence[str], names: set[Any]) -> None:
-    """Replace the table at ``path``, copying what leads to it."""
+    """Flatten the table at ``path``, copying the tables that lead to it."""
     key, *rest = path
     table = data.get(key)
     if not isinstance(table, Mapping):

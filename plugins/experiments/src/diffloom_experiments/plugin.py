@@ -1,4 +1,4 @@
-"""Registrations of diffloom-experiments. Import paths only: nothing heavy is imported before it is used."""
+"""Registrations of diffloom-experiments, as import paths: nothing heavy is imported before it is used."""
 
 from diffloom.plugins import Kind, Register, hookimpl
 from diffloom_experiments.kinds import EXPERIMENT_KINDS

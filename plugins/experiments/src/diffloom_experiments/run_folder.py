@@ -1,4 +1,4 @@
-"""The run folder: everything a fit leaves behind, each file whole or absent."""
+"""Run folder: all files that a fit writes, each written atomically."""
 
 from __future__ import annotations
 
@@ -43,16 +43,24 @@ WATCHED = ("torch", "numpy", "numba", "llvmlite", "scipy", "trimesh", "av", "pyd
 
 
 def collect_versions() -> dict[str, str]:
-    """Names and versions of all that may change a result: libraries, diffloom and its plugins, and the machine."""
+    """Return the versions of everything that may change a result.
+
+    Returns:
+        Versions of libraries, diffloom and its plugins, and descriptions of the machine, by name.
+    """
     return {**_libraries(), "threads": str(torch.get_num_threads())}
 
 
 def restore_thread_count(folder: Path) -> None:
-    """Let PyTorch use as many threads as when the run in ``folder`` began: products of matrices round by their number,
-    so that a run resumed with another would not reach the same bits."""
+    """Set PyTorch's number of threads to that of the run in ``folder``.
+
+    Matrix products round differently for each number of threads, so a resumed run needs it to reach the same bits.
+
+    Args:
+        folder: Run folder.
+    """
     try:
-        told = json.loads((folder / "versions.json").read_text(encoding="utf-8"))["threads"]
-        count = int(told)
+        count = int(json.loads((folder / "versions.json").read_text(encoding="utf-8"))["threads"])
     except (OSError, ValueError, KeyError, TypeError):
         return
     if 1 <= count <= MOST_THREADS:
@@ -61,6 +69,7 @@ def restore_thread_count(folder: Path) -> None:
 
 @cache
 def _libraries() -> dict[str, str]:
+    """Return the versions of libraries and plugins."""
     found = {"python": sys.version.split()[0], "system": platform.platform(), "processor": _processor()}
     for name in ("diffloom-core", *WATCHED):
         try:
@@ -75,6 +84,7 @@ def _libraries() -> dict[str, str]:
 
 @cache
 def _processor() -> str:
+    """Return the name of the processor and its number of cores."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             named = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
@@ -85,17 +95,22 @@ def _processor() -> str:
 
 VERSION = 1
 _HEAD = re.compile(rb"diffloom checkpoint (\d+) sha256 ([0-9a-f]{64})\n")
-#: A state is a few vectors of unknowns: more than this is none [bytes].
+#: Largest checkpoint that is read [bytes]; a state is a few vectors of unknowns.
 MOST_BYTES = 2**31
 
 
 def get_previous_path(path: Path) -> Path:
-    """Where the checkpoint before ``path`` is kept."""
+    """Return the path of the checkpoint before ``path``."""
     return path.with_name(f"previous_{path.name}")
 
 
 def write_checkpoint(path: Path, state: FitState) -> None:
-    """Write the state; the former checkpoint becomes the previous one, and one of the two is whole at any time."""
+    """Write the state of a fit atomically; the former checkpoint is kept as the previous one.
+
+    Args:
+        path: File of the checkpoint.
+        state: State of the fit.
+    """
     buffer = io.BytesIO()
     torch.save(encode_state(state), buffer)
     content = buffer.getvalue()
@@ -110,9 +125,16 @@ def write_checkpoint(path: Path, state: FitState) -> None:
 
 
 def read_checkpoint(path: Path) -> FitState | None:
-    """The state in a checkpoint, or in the previous one where a crash left only that; None when there is neither.
+    """Return the state in a checkpoint, or in the previous one if a crash left only that.
 
-    A damaged checkpoint is a FolderError that says whether the one before it can be used.
+    Args:
+        path: File of the checkpoint.
+
+    Returns:
+        State of the fit; None if there is no checkpoint.
+
+    Raises:
+        FolderError: The checkpoint is damaged; the message says whether the previous one can be used.
     """
     if not path.exists():
         return _read(get_previous_path(path)) if get_previous_path(path).exists() else None
@@ -123,19 +145,17 @@ def read_checkpoint(path: Path) -> FitState | None:
 
 
 def _instead(path: Path) -> str:
-    """What to do about a damaged checkpoint."""
+    """Return the advice for a damaged checkpoint."""
     before = get_previous_path(path)
     try:
         kept = _read(before)
     except FolderError:
-        return "there is none before it that can be used: run the experiment again, with another --out"
-    return (
-        f"the one before it, of iteration {kept.total}, is whole: put it in its place with "
-        f"`mv {before} {path}` and resume again"
-    )
+        return "there is no usable checkpoint before it: run the experiment again, with another --out"
+    return f"the previous one, of iteration {kept.total}, is intact: use it with `mv {before} {path}` and resume again"
 
 
 def _read(path: Path) -> FitState:
+    """Return the state in a checkpoint file, after checking its version and checksum."""
     what = f"checkpoint {str(path)!r}"
     with explained(path, "read"):
         if path.stat().st_size > MOST_BYTES:
@@ -143,17 +163,17 @@ def _read(path: Path) -> FitState:
         content = path.read_bytes()
     head = _HEAD.match(content)
     if head is None:
-        raise FolderError(f"{what} is damaged, or not a fit's: it does not begin as one")
+        raise FolderError(f"{what} is damaged or not a checkpoint of a fit: its first line is wrong")
     if int(head[1]) != VERSION:
-        raise FolderError(f"{what} is of version {int(head[1])}, and this diffloom reads version {VERSION}")
+        raise FolderError(f"{what} has version {int(head[1])}, and this diffloom reads version {VERSION}")
     payload = content[head.end() :]
     if hashlib.sha256(payload).hexdigest().encode() != head[2]:
-        raise FolderError(f"{what} is damaged: its checksum does not hold")
+        raise FolderError(f"{what} is damaged: its checksum does not match")
     try:
         found = decode_state(torch.load(io.BytesIO(payload), weights_only=True))
         return check_state(found)
-    except Exception as error:  # whole, but made up by somebody: whatever it raises, it is no fit's state
-        raise FolderError(f"{what} is not a fit's ({str(error)[:200] or type(error).__name__})") from error
+    except Exception as error:  # intact but forged: decoding may raise anything
+        raise FolderError(f"{what} holds no state of a fit ({str(error)[:200] or type(error).__name__})") from error
 
 
 #: Files that a run writes, and --overwrite removes.
@@ -168,18 +188,35 @@ MOST_CONFIG = 64 * 2**20
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A run's files. config.json: the checked file with all changes and draws; versions.json; history.jsonl: one line
-    per iteration; checkpoint.pt: to go on from, and previous_checkpoint.pt, the one before; then result.json, videos,
-    plots and report.html."""
+    """Folder with the files of one run.
+
+    config.json is the checked file with all changes and draws, versions.json the versions in use, history.jsonl has one
+    line per iteration, checkpoint.pt the state to resume from and previous_checkpoint.pt the one before; result.json,
+    videos, plots and report.html follow at the end.
+
+    Args:
+        path: Path of the folder.
+    """
 
     path: Path
 
     @staticmethod
     def create(path: Path, loaded: LoadedFile) -> RunFolder:
-        """A new folder (with its parents) holding config and versions; refuses one that holds a run."""
+        """Create a folder, with its parents, that holds config and versions.
+
+        Args:
+            path: Path of the new folder.
+            loaded: Checked file.
+
+        Returns:
+            Folder of the run.
+
+        Raises:
+            FolderError: The folder holds a run already, or cannot be written.
+        """
         if (path / "config.json").exists():
             raise FolderError(
-                f"{str(path)!r} holds a run already; go on with --resume, start anew with --overwrite, "
+                f"{str(path)!r} holds a run already; continue it with --resume, replace it with --overwrite, "
                 "or choose another --out"
             )
         made = _missing_parents(path)
@@ -191,7 +228,7 @@ class RunFolder:
             write_text(path / "versions.json", json.dumps(collect_versions(), indent=2) + "\n")
             write_text(path / "config.json", json.dumps(config, indent=2) + "\n")
         except FolderError:
-            # Leave nothing half-made behind.
+            # Leave no partial folder behind.
             for name in ("versions.json", "config.json"):
                 if path.exists() and made:
                     (path / name).unlink(missing_ok=True)
@@ -203,7 +240,15 @@ class RunFolder:
 
     @staticmethod
     def free_path(parent: Path, stem: str) -> Path:
-        """parent/stem, or parent/stem-2 and so on when that is taken."""
+        """Return parent/stem, or parent/stem-2 and so on if that is taken.
+
+        Args:
+            parent: Folder of the new folder.
+            stem: Name of the new folder.
+
+        Returns:
+            Path of a folder that does not exist or is empty.
+        """
         number, path = 1, parent / stem
         while path.exists() and any(path.iterdir()):
             number += 1
@@ -212,9 +257,18 @@ class RunFolder:
 
     @staticmethod
     def prepare(out: str | None, stem: str, overwrite: bool, loaded: LoadedFile) -> RunFolder:
-        """Create the folder ``out``, or runs/``stem`` (with a number where that is taken), for a new run.
+        """Create the folder of a new run.
 
-        A run that failed before its first iteration is replaced; any other only with ``overwrite``.
+        A run that failed before its first iteration is replaced; any other run only with ``overwrite``.
+
+        Args:
+            out: Path of the folder; None for runs/``stem``, with a number if that is taken.
+            stem: Name of the experiment.
+            overwrite: True to remove the files of a former run.
+            loaded: Checked file.
+
+        Returns:
+            Folder of the run.
         """
         path = Path(out) if out is not None else RunFolder.free_path(Path("runs"), stem)
         begun = (path / "checkpoint.pt").exists() or (path / "result.json").exists()
@@ -225,17 +279,30 @@ class RunFolder:
         return RunFolder.create(path, loaded)
 
     def config(self) -> Any:
-        """Load the experiment this folder was made for: a ``Loaded``, or the checked file of another kind."""
+        """Load the experiment that this folder was made for.
+
+        Returns:
+            ``Loaded``, or the checked file of another kind.
+        """
         raw, folder, name = read_config(self.path)
         return recognise(raw, name).load(raw, folder, name)
 
     def keep(self, state: FitState, record: Record) -> None:
-        """Write one iteration: its line first, then the state that follows from it."""
+        """Write one iteration: its line of history first, then the state that follows.
+
+        Args:
+            state: State of the fit.
+            record: Record of the iteration.
+        """
         append_record(self.path / "history.jsonl", record)
         write_checkpoint(self.path / "checkpoint.pt", state)
 
     def resume(self) -> tuple[FitState | None, list[Record]]:
-        """The state and history to go on from; None and no history for a run that ended before its first iteration."""
+        """Return the state and the history to resume from.
+
+        Returns:
+            State and records; None and no records for a run that ended before its first iteration.
+        """
         remove_leftovers(self.path)
         state = read_checkpoint(self.path / "checkpoint.pt")
         records = [] if state is None else read_history(self.path / "history.jsonl", state.total)
@@ -244,7 +311,17 @@ class RunFolder:
 
 
 def read_config(folder: Path) -> tuple[dict[str, Any], Path, str]:
-    """Return the data of the file that a run folder was made for, the folder of its relative paths, and its name."""
+    """Return the experiment of a run folder.
+
+    Args:
+        folder: Run folder.
+
+    Returns:
+        Data of the file, folder of its relative paths, and its name.
+
+    Raises:
+        FolderError: The folder is not a run folder.
+    """
     place = folder / "config.json"
     try:
         if place.stat().st_size > MOST_CONFIG:
@@ -259,5 +336,5 @@ def read_config(folder: Path) -> tuple[dict[str, Any], Path, str]:
 
 
 def _missing_parents(path: Path) -> list[Path]:
-    """The folders that do not exist yet, deepest first."""
+    """Return the folders that do not exist yet, deepest first."""
     return [place for place in (path, *path.parents) if not place.exists()]

@@ -1,4 +1,6 @@
-"""What an experiment file may say. Every table is checked; `diffloom schema` prints this as JSON schema."""
+"""Schema of experiment files: every table and key with its type and description; `diffloom schema` prints it as JSON
+schema.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,17 @@ GradientPolicy = Literal["store_all", "checkpointed"]
 
 
 class TermTable(Table):
-    """A registered force term that is added to the model, such as an obstacle; its settings stand beside its kind."""
+    """Registered force term that is added to the model, such as an obstacle; its settings stand beside its kind."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     name: str = Field(description="your name for it: its parameters are called <name>.<parameter>")
     kind: str = Field(description="a registered term, such as sphere; see diffloom plugins")
-    on: str | None = Field(None, description="the node set it acts on, where the model has several that it fits")
+    on: str | None = Field(None, description="node set it acts on, if the model has several that it fits")
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All keys but these."""
+        """All keys but name, kind and on."""
         return dict(self.model_extra or {})
 
 
@@ -34,86 +36,92 @@ class BodyTable(Table):
     name: str = Field(description="your name for it: its parameters are called <name>.<parameter>")
     model: Named = Field(description="its model's registered name, and the arguments it is made with")
     colour: Vector | None = Field(None, description="rgb, 0..1; the model's own when absent")
-    texture: str | None = Field(None, description="an image laid over it, where the model has texture coordinates")
+    texture: str | None = Field(None, description="image file of its texture, if the model has texture coordinates")
     material: dict[str, Any] | None = Field(None, description="its shading, ambient, diffuse, specular and shininess")
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As the model "world" takes it."""
+        """Settings of this body as the model "world" takes them."""
         own = {"name": self.name, "model": {"name": self.model.name, **self.model.settings}}
         shown = {"colour": self.colour, "texture": self.texture, "material": self.material}
         return own | {key: value for key, value in shown.items() if value is not None}
 
 
 class TimeTable(Table):
-    """The clock of the physics."""
+    """Clock of the physics."""
 
     dt: StepSize = Field(
         description='physics step [s], more than 0, or a fraction such as "1/960"; "auto" takes what the model suggests'
     )
-    steps: int | None = Field(None, ge=1, description="how many steps; or give duration")
+    steps: int | None = Field(None, ge=1, description="number of steps; or give duration")
     duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")
     integrator: Named | None = Field(None, description="integrator and its settings; absent: the model's default")
     windows: list[Number] = Field(
         [],
-        description="times [s] from which on unknowns with windows = true are others, such as the restitution of each "
-        "bounce; the guess bounces finds them",
+        description="times [s] at which unknowns with windows = true change, such as the restitution of each bounce; "
+        'guess = "bounces" finds them',
     )
     gradient: GradientPolicy = Field("store_all", description="keep every state, or recompute segments to save memory")
 
 
 class WaypointTable(Table):
-    """Where a moving camera is at one time; what is absent is as in the camera's table."""
+    """Position of a moving camera at one time; absent keys are as in the camera's table."""
 
-    time: Number = Field(description="of the video [s]; between two waypoints the camera moves linearly")
-    distance: Number | None = Field(None, gt=0.0, description="from the target [m]")
-    elevation: Number | None = Field(None, description="above the horizon [degrees]")
-    azimuth: Number | None = Field(None, description="around the vertical [degrees]")
-    target: Vector | None = Field(None, description="where it looks [m]")
+    time: Number = Field(description="time of the video [s]; between two waypoints the camera moves linearly")
+    distance: Number | None = Field(None, gt=0.0, description="distance from the target [m]")
+    elevation: Number | None = Field(None, description="angle above the horizon [degrees]")
+    azimuth: Number | None = Field(None, description="angle around the vertical [degrees]")
+    target: Vector | None = Field(None, description="point that the camera looks at [m]")
 
 
 class SizeTable(Table):
-    """The size of images taken from the video."""
+    """Size of images taken from the video."""
 
-    longest: int = Field(ge=1, description="the video's own shape, with at most so many pixels on its longer side")
+    longest: int = Field(ge=1, description="pixels of the longer side, at most; the shape is the video's")
 
 
 class CameraTable(Table):
-    """Where the camera stands, and how it records. distance, elevation, azimuth, target, fov and path are those of the
-    kind "orbit"."""
+    """Placement of the camera, and properties of its recording.
+
+    The keys distance, elevation, azimuth, target, fov and path belong to the kind "orbit".
+    """
 
     kind: str = Field("orbit", description="a registered kind of camera")
-    settings: dict[str, Any] = Field({}, description="of a kind other than orbit: its own settings")
-    distance: Number = Field(8.0, gt=0.0, description="from the target [m]")
-    elevation: Number = Field(30.0, description="above the horizon [degrees]")
-    azimuth: Number = Field(0.0, description="around the vertical [degrees]; 0 looks along -z")
-    target: Vector = Field((0.0, 0.0, 0.0), description="where it looks [m]")
+    settings: dict[str, Any] = Field({}, description="settings of a kind other than orbit")
+    distance: Number = Field(8.0, gt=0.0, description="distance from the target [m]")
+    elevation: Number = Field(30.0, description="angle above the horizon [degrees]")
+    azimuth: Number = Field(0.0, description="angle around the vertical [degrees]; 0 looks along -z")
+    target: Vector = Field((0.0, 0.0, 0.0), description="point that the camera looks at [m]")
     fov: Number = Field(60.0, gt=0.0, lt=180.0, description="vertical field of view [degrees]")
     size: tuple[int, int] | SizeTable = Field(
         (256, 256), description="height and width of the images [px], or { longest = 320 } for the video's shape"
     )
-    near: Number = Field(0.1, gt=0.0, description="nothing nearer is drawn [m]")
-    far: Number = Field(100.0, gt=0.0, description="depths are normalised up to here [m]")
-    path: list[WaypointTable] = Field([], description="waypoints of a camera that moves, at least two")
-    roll: Number = Field(0.0, description="about the viewing axis [degrees]")
-    centre: tuple[Number, Number] = Field((0.0, 0.0), description="of the lens, right and down of the middle [px]")
-    distortion: tuple[Number, Number, Number, Number, Number] = Field(
-        (0.0, 0.0, 0.0, 0.0, 0.0), description="of the lens: k1, k2, p1, p2, k3 of Brown and Conrady"
+    near: Number = Field(0.1, gt=0.0, description="near plane: nothing closer is drawn [m]")
+    far: Number = Field(100.0, gt=0.0, description="far plane, by which depths are normalised [m]")
+    path: list[WaypointTable] = Field([], description="waypoints of a moving camera, at least two")
+    roll: Number = Field(0.0, description="rotation about the viewing axis [degrees]")
+    centre: tuple[Number, Number] = Field(
+        (0.0, 0.0), description="principal point, right of and below the middle of the image [px]"
     )
-    lens_blur: Number = Field(0.0, ge=0.0, description="radius of the Gaussian spot that a point is seen as [px]")
-    exposure: Number = Field(0.0, ge=0.0, description="how long a frame is exposed [s]: motion blur")
-    subframes: int = Field(1, ge=1, description="how often a frame is drawn within its exposure")
-    readout: Number = Field(0.0, description="from the first row to the last of a rolling shutter [s]")
+    lens_blur: Number = Field(
+        0.0, ge=0.0, description="radius of the Gaussian spot into which the lens blurs a point [px]"
+    )
+    distortion: tuple[Number, Number, Number, Number, Number] = Field(
+        (0.0, 0.0, 0.0, 0.0, 0.0), description="lens distortion k1, k2, p1, p2, k3 of Brown and Conrady"
+    )
+    exposure: Number = Field(0.0, ge=0.0, description="exposure time of a frame [s], which blurs motion")
+    subframes: int = Field(1, ge=1, description="number of renderings averaged over the exposure")
+    readout: Number = Field(0.0, description="time of a rolling shutter from the first row to the last [s]")
     gain: Number = Field(1.0, gt=0.0, description="factor on the surface's colours")
     gamma: Number = Field(1.0, gt=0.0, description="exponent of the surface's colours")
     time_offset: Number = Field(0.0, description="time t of the video is t + time_offset of the simulation [s]")
 
 
 class AppearanceTable(Table):
-    """How the surface is coloured."""
+    """Colour and shading of the surface."""
 
     colour: Vector | None = Field(None, description="rgb, 0..1; the model's own when absent")
-    pattern: Literal["uniform", "position", "stripes"] = Field("uniform", description="laid over the colour")
+    pattern: Literal["uniform", "position", "stripes"] = Field("uniform", description="pattern laid over the colour")
     shading: Literal["unlit", "lambert", "phong"] | None = Field(None, description="the model's own when absent")
     ambient: float = Field(1.0, ge=0.0, description="factor on ambient light")
     diffuse: float = Field(1.0, ge=0.0, description="factor on diffuse light")
@@ -124,16 +132,16 @@ class AppearanceTable(Table):
 class LightTable(Table):
     """One light."""
 
-    kind: Literal["ambient", "point", "directional"] = Field(description="what kind of light it is")
-    colour: float | Vector | None = Field(None, description="of an ambient light")
-    position: Vector | None = Field(None, description="of a point light [m]")
-    direction: Vector | None = Field(None, description="towards a directional light")
-    diffuse: float | Vector | None = Field(None, description="rgb of its diffuse light")
-    specular: float | Vector | None = Field(None, description="rgb of its highlights")
+    kind: Literal["ambient", "point", "directional"] = Field(description="kind of light")
+    colour: float | Vector | None = Field(None, description="rgb of an ambient light")
+    position: Vector | None = Field(None, description="position of a point light [m]")
+    direction: Vector | None = Field(None, description="direction towards a directional light")
+    diffuse: float | Vector | None = Field(None, description="rgb of the diffuse light")
+    specular: float | Vector | None = Field(None, description="rgb of the highlights")
 
 
 class RendererTable(Table):
-    """Which renderer draws; settings stand in a table of each renderer's own name, such as [renderer.softras]."""
+    """Renderer; settings stand in a table of each renderer's own name, such as [renderer.softras]."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -141,103 +149,114 @@ class RendererTable(Table):
 
     @model_validator(mode="after")
     def _by_name(self) -> RendererTable:
+        """Check that settings stand in tables of renderers."""
         for key, value in (self.model_extra or {}).items():
             if not isinstance(value, dict):
-                raise ValueError(f"got {key} = {value!r}; settings stand in a table of the renderer's name, such as "
+                raise ValueError(f"got {key} = {value!r}; put settings in a table of the renderer's name, such as "
                                  f"[renderer.{self.name}]")  # fmt: skip
         return self
 
     def settings_of(self, name: str) -> dict[str, Any]:
-        """The settings given for one renderer."""
+        """Return the settings of one renderer.
+
+        Args:
+            name: Registered name of the renderer.
+        """
         return dict((self.model_extra or {}).get(name, {}))
 
 
 class PlateTable(Table):
-    """Which part of the video shows the background."""
+    """Part of the video that shows the background."""
 
     begin: float = Field(0.0, ge=0.0, description="time in the video [s]")
-    duration: float = Field(gt=0.0, description="how much of it [s]")
-    every: int = Field(1, ge=1, description="each n-th frame")
+    duration: float = Field(gt=0.0, description="length of the part [s]")
+    every: int = Field(1, ge=1, description="use each n-th frame")
 
 
 class GoalTable(Table):
-    """What is wanted at one time: an image, a mask, a pose, or a place."""
+    """Goal at one time: an image, a mask, a pose, or a centre."""
 
-    image: str | None = Field(None, description="file of the image that is wanted")
-    mask: str | None = Field(None, description="file of a mask, white where the body is to be")
+    image: str | None = Field(None, description="file of the image to reach")
+    mask: str | None = Field(None, description="file of a mask to reach, white where the body shall be")
     pose: dict[str, Any] | None = Field(
         None,
-        description="parameters, such as position: to be as the scene would start with them, drawn by it",
+        description="pose to reach: the start of the scene with these parameters, such as position, and its image",
     )
-    centre: Vector | None = Field(None, description="where the middle of the nodes is to be [m]; for the loss centre")
+    centre: Vector | None = Field(None, description="centre of the nodes to reach [m]; for the loss centre")
     at: Number | list[Number] | Literal["end", "all"] = Field(
-        "end", description="when [s], or several times; all: in every frame of target.rate"
+        "end", description="time of the goal [s], or several times; all: in every frame of target.rate"
     )
 
 
 class TargetTable(GoalTable):
-    """What is to be matched: a video, one synthesised with the values in [truth], or a goal."""
+    """Target of the fit: a video, one synthesised with the values in [truth], or a goal."""
 
     goals: list[GoalTable] = Field([], description="several goals, at times of their own")
     track: str | list[list[Number]] | None = Field(
         None,
-        description="a way to go: rows of time, column and row [s, px], or of time, x, y and z [s, m], or a CSV file "
-        "of them with a line of these names",
+        description="path to follow: rows of time, column and row [s, px], or of time, x, y and z [s, m], or a CSV "
+        "file of them with a header line of these names",
     )
-    goal: bool = Field(False, description="a synthesised or recorded target shows what is wanted, not what was seen")
+    goal: bool = Field(False, description="true if the video is a goal to reach and not an observation")
     region: tuple[Number, Number, Number, Number] | None = Field(
         None, description="only this part of the image counts: left, top, right, bottom, 0..1"
     )
 
     video: str | None = Field(
         None,
-        description="mp4, gif or folder of images; absent: synthesised. $DIFFLOOM_REAL_DATA/... is in that folder",
+        description="mp4, gif or folder of images; absent: synthesised. $DIFFLOOM_REAL_DATA/... is below the folder "
+        "which that environment variable names",
     )
     reader: Named | None = Field(
         None,
-        description="a registered video reader and its settings; absent: by whether the video is a folder or a file",
+        description="a registered video reader and its settings; absent: chosen for a folder or a file",
     )
-    begin: float = Field(0.0, ge=0.0, description="time in the video that is the simulation's start [s]")
-    duration: float | None = Field(None, gt=0.0, description="how much of the video to read [s]")
+    begin: float = Field(0.0, ge=0.0, description="time in the video at which the simulation starts [s]")
+    duration: float | None = Field(None, gt=0.0, description="length of the part of the video to read [s]")
     every: int = Field(1, ge=1, description="read each n-th frame of the video")
     rate: Number | None = Field(
         None,
         gt=0.0,
-        description="frames a second: of a folder, of a video in place of its time stamps, or of the synthesised video "
-        "(absent: each step)",
+        description="frames per second: of a folder, of a video instead of its time stamps, or of the synthesised "
+        "video (absent: each step)",
     )
     rotate: Literal[0, 90, 180, 270] = Field(0, description="turn the video counter-clockwise [degrees]")
     crop: tuple[int, int, int, int] | None = Field(
         None, description="top, left, height and width of the part that is used [px of the turned video]"
     )
     gamma: float = Field(
-        1.0, ge=0.2, le=5.0, description="power of a video's numbers that light is proportional to: frames shrink in it"
+        1.0,
+        ge=0.2,
+        le=5.0,
+        description="exponent that makes pixel values proportional to light, in which frames are downscaled",
     )
     segment: Named | None = Field(
         None, description="a registered segmenter, such as plate, colour or motion, and its settings: makes masks"
     )
     repeats: Literal["keep", "drop"] = Field(
-        "keep", description="leave out frames that repeat the one before; with rate, those that are left are counted"
+        "keep", description="drop: leave out frames that repeat the one before; rate then counts the remaining frames"
     )
     lost_frames: Literal["ignore", "find"] = Field(
-        "ignore", description="find where the camera lost frames, from leaps of the track, and move later times back"
+        "ignore", description="find: detect frames that the camera lost from jumps of the track, and correct the times"
     )
     ruler: Literal["area", "across"] = Field(
-        "area", description="what radii of tracks are measured by: the mask's area, or its width across the motion"
+        "area", description="measure of the radius of a track: the mask's area, or its width across the motion"
     )
     free_swing: Literal["ignore", "find"] = Field(
-        "ignore", description="find where a pendulum swings freely, as when a hand has let go; time counts from there"
+        "ignore", description="find: detect when a hand has released a pendulum, and count time from there"
     )
-    masks: str | None = Field(None, description="video or folder of masks, one per frame, taken as they are")
-    background: str | None = Field(None, description='"median" of the video, or an image, shown behind the surface')
+    masks: str | None = Field(None, description="video or folder of masks, one per frame")
+    background: str | None = Field(None, description='image shown behind the surface: "median" of the video, or a file')
     plate: PlateTable | None = Field(
-        None, description="the part of the video whose median is the background; absent: the part that is read"
+        None, description="part of the video whose median is the background; absent: the part that is read"
     )
     renderer: str | None = Field(None, description="synthesise with this renderer instead of the fit's")
     scene: dict[str, Any] = Field(
-        {}, description="what is different in the synthesised scene, by place: another model, other params, ..."
+        {}, description="changes of the synthesised scene by dotted key: another model, other params, ..."
     )
-    levels: int | None = Field(None, ge=1, description="round the synthesised video to so many grey levels, e.g. 255")
+    levels: int | None = Field(
+        None, ge=1, description="number of grey levels that the synthesised video is rounded to, such as 255"
+    )
     frames: FramesTable = Field(FramesTable(), description="which frames the loss sees")
 
 
@@ -246,102 +265,114 @@ class ViewTable(Table):
 
     label: str = Field(
         pattern="^[A-Za-z0-9_-]+$",
-        description="names the view in reports and files, and its camera's place: camera.<label>.azimuth",
+        description="name of the view in reports and files, and in the names of its unknowns: camera.<label>.azimuth",
     )
-    camera: CameraTable = Field(CameraTable(), description="what is absent is as in [camera]")
-    target: TargetTable = Field(TargetTable(), description="what is absent is as in [target]")
+    camera: CameraTable = Field(CameraTable(), description="camera of the view; absent keys are as in [camera]")
+    target: TargetTable = Field(TargetTable(), description="target of the view; absent keys are as in [target]")
     time_offset: Number = Field(
         0.0, description="the frame at time t of this video shows the simulation at t + time_offset [s]"
     )
 
 
 class UnknownTable(Table):
-    """One parameter that is sought."""
+    """Parameter that the fit searches for."""
 
-    start: Any = Field(None, description="where to begin: number, list, or a draw; absent: the value in [params]")
+    start: Any = Field(None, description="start value: a number, list, or draw; absent: the value in [params]")
     each: bool = Field(False, description="one value per element instead of one for all")
-    only: list[int] | None = Field(None, description="rows that are sought")
-    space: Literal["free", "log", "bounded"] | None = Field(None, description="absent: by the parameter's bounds")
-    bounds: tuple[Number | None, Number | None] | None = Field(None, description="narrower bounds")
-    scale: float = Field(1.0, gt=0.0, description="size of a natural change, in the free space")
+    only: list[int] | None = Field(None, description="numbers of the rows that are unknown; absent: all")
+    space: Literal["free", "log", "bounded"] | None = Field(
+        None, description="space in which the optimiser moves; absent: by the parameter's bounds"
+    )
+    bounds: tuple[Number | None, Number | None] | None = Field(
+        None, description="lower and upper bound, narrower than the parameter's own"
+    )
+    scale: float = Field(1.0, gt=0.0, description="size of a typical change, in the free space")
     windows: bool = Field(
         False, description="one value for each window of time.windows, called <name>@1 and so on; start may be a list"
     )
 
 
 class PolicyTable(Table):
-    """A small network that drives a control; seek its weights with [unknowns.policy]."""
+    """Small network that drives a control; [unknowns.policy] fits its weights."""
 
-    drives: str = Field(description="the control: a parameter of the model that may change per step")
+    drives: str = Field(
+        description="the control that the network drives: a parameter of the model that may change per step"
+    )
     sees: Literal["time", "spline", "state", "image"] = Field(
-        "time", description="what it is told: sines of the time, splines of the time, the state, or the rendered image"
+        "time", description="input of the network: sines of the time, splines of the time, the state, or the image"
     )
-    every: int = Field(16, ge=1, description="steps between two observations, when it sees the state or the image")
-    phases: int = Field(8, ge=1, description="how many sines of the time it is told, evenly apart in phase")
-    frequency: Number = Field(1.0, gt=0.0, description="of these sines [Hz]")
-    knots: int = Field(8, ge=4, description="of splines, evenly over the simulation")
-    hidden: list[int] = Field([], description="widths of hidden layers; none makes it linear")
+    every: int = Field(16, ge=1, description="steps between two observations of the state or the image")
+    phases: int = Field(8, ge=1, description="number of sines of the time, evenly spaced in phase")
+    frequency: Number = Field(1.0, gt=0.0, description="frequency of these sines [Hz]")
+    knots: int = Field(8, ge=4, description="number of knots of the splines, evenly spaced over the simulation")
+    hidden: list[int] = Field([], description="widths of the hidden layers; none: a linear policy")
     reads: Literal["convolutions", "moments"] = Field(
-        "convolutions", description="how it reads images: by convolutions, or as place and spread of each colour"
+        "convolutions", description="encoder of images: convolutions, or position and spread of each colour"
     )
-    channels: list[int] = Field([8, 16], description="of convolutions of stride 2, when it sees the image")
-    image_size: tuple[int, int] = Field((32, 32), description="height and width of the image that it sees [px]")
-    frames: int = Field(1, ge=1, description="how many images it is shown at once; two tell how fast things move")
-    bias: bool = Field(True, description="whether its layers have a bias")
-    gain: Number = Field(1.0, gt=0.0, description="factor on its first weights; a small one begins at rest")
+    channels: list[int] = Field([8, 16], description="channels of the convolutions, each of stride 2")
+    image_size: tuple[int, int] = Field((32, 32), description="height and width of the observed image [px]")
+    frames: int = Field(1, ge=1, description="number of images in an observation; two show velocities")
+    bias: bool = Field(True, description="true if the layers have a bias")
+    gain: Number = Field(
+        1.0, gt=0.0, description="factor on the initial weights; a small one starts with small controls"
+    )
     scale: Number = Field(1.0, description="largest value of the control, which is scale times a tanh")
     only: list[int | str] | None = Field(
         None,
-        description="which numbers of the control's row it drives, counted from 0, or regions of the model, each as "
-        "one (a muscle); the others stay 0",
+        description="entries of the control that the network drives, counted from 0, or regions of the model, each as "
+        "one (a muscle); the remaining entries stay 0",
     )
-    weights: str | None = Field(None, description="file of weights to begin with, such as a run's policy.pt")
+    weights: str | None = Field(None, description="file of initial weights, such as a run's policy.pt")
 
 
 class ControlTable(Table):
-    """What a control costs; added to the loss."""
+    """Costs of a control, which are added to the loss."""
 
     effort: float = Field(0.0, ge=0.0, description="weight of the controls' mean square")
     smoothness: float = Field(0.0, ge=0.0, description="weight of the mean square of their rate of change [1/s]")
 
 
 class StageTable(Table):
-    """One optimiser's turn."""
+    """One stage of a fit: an optimiser with its iterations, schedules and loss."""
 
     optimiser: Named = Field(
         description="a registered optimiser, such as gauss_newton, adam or lbfgs, and its settings"
     )
-    iterations: int = Field(50, ge=1, description="how many, unless it stops before")
+    iterations: int = Field(50, ge=1, description="number of iterations, unless the stage stops before")
     rate: ScheduleTable | None = Field(None, description="factor on the optimiser's own rate")
-    horizon: ScheduleTable | Number | None = Field(None, description="part of the target's time that is seen, 0..1")
+    horizon: ScheduleTable | Number | None = Field(
+        None, description="part of the target's time span that the loss sees, 0..1"
+    )
     renderer: dict[str, dict[str, ScheduleTable | Number]] = Field(
-        {}, description="settings by renderer that change, such as softras.sigma"
+        {}, description="settings that change during the stage, by renderer, such as softras.sigma"
     )
-    loss: Named | None = Field(None, description="instead of the experiment's")
+    loss: Named | None = Field(None, description="loss of this stage instead of the experiment's")
     params: dict[str, ScheduleTable | Number] = Field(
-        {}, description="known parameters of the model that are others in this stage, such as friction_smoothing"
+        {}, description="values of known parameters in this stage, such as friction_smoothing"
     )
-    only: list[str] | None = Field(None, description="unknowns that move in this stage")
-    shared: list[str] = Field([], description="unknowns whose rows take one value")
-    together: list[str] = Field([], description="unknowns whose rows move by the same amount, keeping differences")
+    only: list[str] | None = Field(None, description="unknowns that this stage changes; absent: all")
+    shared: list[str] = Field([], description="unknowns whose rows share one value in this stage")
+    together: list[str] = Field([], description="unknowns whose rows change by the same amount in this stage")
     stop: StopTable = Field(StopTable(), description="when the stage ends before its iterations are used up")
 
 
 class GaussianTable(Table):
-    """What is known of one unknown beforehand, in its unit."""
+    """Gaussian prior of one unknown, in its unit."""
 
     mean: Number | list[Number] = Field(description="the expected value, or one for each number")
     deviation: Number | list[Number] = Field(description="its standard deviation, more than 0")
 
 
 class PriorTable(Table):
-    """What is believed beforehand; added to the loss."""
+    """Priors, which are added to the loss."""
 
     gaussian: dict[str, GaussianTable] = Field(
         {}, description="by unknown: a Gaussian prior, as further residuals that Gauss-Newton, ± and the verdict see"
     )
     noise: float = Field(
-        0.01, gt=0.0, description="deviation of a pixel (0..1), or of a track [px], that the prior is weighed against"
+        0.01,
+        gt=0.0,
+        description="standard deviation of a pixel (0..1), or of a track [px], against which the priors are weighted",
     )
 
     even: dict[str, float] = Field(
@@ -350,45 +381,48 @@ class PriorTable(Table):
 
 
 class ExperimentFile(Table):
-    """A whole file."""
+    """Complete experiment file."""
 
     title: str = Field("A fit", description="heading of the report")
     text: str = Field("", description="a sentence or two for the report")
-    seed: int = Field(0, description="of all draws")
-    precision: Literal["float32", "float64"] = Field("float64", description="of everything that is computed")
-    device: str = Field("cpu", description="where it is simulated and drawn: cpu or cuda")
+    seed: int = Field(0, description="seed of all draws")
+    precision: Literal["float32", "float64"] = Field("float64", description="float type of all computations")
+    device: str = Field("cpu", description="device of simulation and rendering: cpu or cuda")
     model: Named | None = Field(None, description="the model's registered name, and the arguments it is made with")
-    bodies: list[BodyTable] = Field([], description="instead of a model: several that move together and touch")
-    contacts: list[dict[str, Any]] = Field([], description="what is said of the contact between two of the bodies")
+    bodies: list[BodyTable] = Field([], description="bodies of a world, which touch each other; instead of a model")
+    contacts: list[dict[str, Any]] = Field([], description="settings of the contact between two of the bodies")
     attachments: list[dict[str, Any]] = Field([], description="springs, holds and paths of the bodies")
     terms: list[TermTable] = Field([], description="force terms added to the model, such as obstacles")
     params: dict[str, Any] = Field({}, description="known values of the parameters, in their units")
     time: TimeTable = Field(description="the clock of the physics")
-    camera: CameraTable = Field(CameraTable(), description="the camera; with [[views]], what they have in common")
-    views: list[ViewTable] = Field([], description="several cameras, each with its own target; absent: one, [camera]")
+    camera: CameraTable = Field(CameraTable(), description="the camera; with [[views]], their common settings")
+    views: list[ViewTable] = Field([], description="several cameras, each with its own target; absent: one camera")
     appearance: AppearanceTable = AppearanceTable()
-    lights: list[LightTable] = Field([], description="absent: the renderer's own")
+    lights: list[LightTable] = Field([], description="lights of the scene; absent: the renderer's own")
     renderer: RendererTable = RendererTable()
-    target: TargetTable | None = Field(None, description="absent in a file that is only simulated")
-    truth: dict[str, Any] = Field({}, description="true values: the target is synthesised with them, or judged by them")
-    unknowns: dict[str, UnknownTable] = Field({}, description="what is sought, by name")
+    target: TargetTable | None = Field(None, description="target of the fit; absent in a file that is only simulated")
+    truth: dict[str, Any] = Field(
+        {}, description="true values, with which the target is synthesised or the result compared"
+    )
+    unknowns: dict[str, UnknownTable] = Field({}, description="parameters that the fit searches for, by name")
     policy: PolicyTable | None = Field(None, description="a network that drives a control")
     guess: Named | None = Field(
-        None, description="starts of unknowns that give none, from the video's tracks: pendulum, throw or bounces"
+        None, description="method that guesses missing starts from the video's tracks: pendulum, throw or bounces"
     )
     control: ControlTable = ControlTable()
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
     assumed: dict[str, Number] = Field(
-        {}, description="by name: standard deviation of what is taken as known and is not quite, which ± counts"
+        {}, description="standard deviations of values in [params] that are not exactly known, which ± includes"
     )
     uncertainty: Literal["laplace", "blocks", "posterior"] = Field(
         "laplace",
-        description="how ± is found: from the loss's curvature, at least the jackknife over time windows, or by draws",
+        description="method of ±: the loss's curvature, the larger of it and the jackknife over time windows, or "
+        "samples of the posterior",
     )
     stages: list[StageTable] = Field(
         [StageTable(optimiser=Named(name="gauss_newton"), iterations=30, stop=StopTable(change=1e-9, patience=3))],
         min_length=1,
-        description="one optimiser's turn after another",
+        description="stages of the fit, one after another",
     )
     starts: StartsTable = StartsTable()

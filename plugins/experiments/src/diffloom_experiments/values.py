@@ -24,19 +24,24 @@ DRAWS = ("uniform", "log_uniform", "normal", "choice")
 
 
 def is_draw(value: Any) -> bool:
-    """Whether a value of a file asks for a draw, such as {uniform = [2, 12]}."""
+    """Return True if a value of a file asks for a draw, such as {uniform = [2, 12]}.
+
+    Args:
+        value: Value from the file.
+    """
     return isinstance(value, Mapping) and len([k for k in DRAWS if k in value]) == 1 and set(value) <= {
         *DRAWS, "each", "of_truth",
     }  # fmt: skip
 
 
 class Table(BaseModel):
-    """A table of a file: unknown keys are refused."""
+    """Table of a file: unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def _number(value: Any) -> Any:
+    """Return the value of a fraction such as "1/960"; any other value unchanged."""
     if isinstance(value, str) and "/" in value:
         try:
             return float(Fraction(value.replace(" ", "")))
@@ -54,19 +59,21 @@ Number = Annotated[
 
 
 class Named(BaseModel):
-    """A thing by name, with its settings beside the name; a string alone is the name."""
+    """Registered name with settings beside it; a string alone is the name."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    name: str = Field(description="which one, by its registered name")
+    name: str = Field(description="registered name")
 
     @model_validator(mode="before")
     @classmethod
     def _short(cls, value: Any) -> Any:
+        """Accept a string as the name."""
         return {"name": value} if isinstance(value, str) else value
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the JSON schema: a string or a table."""
         return {"anyOf": [{"type": "string"}, handler.resolve_ref_schema(handler(core))]}
 
     @property
@@ -76,46 +83,51 @@ class Named(BaseModel):
 
 
 class ScheduleTable(Table):
-    """A value that changes over a stage."""
+    """Value that changes over a stage."""
 
     first: Number = Field(description="value at the stage's first iteration")
     last: Number = Field(description="value at the end of the change")
-    shape: Literal["linear", "exponential", "steps"] = Field("linear", description="how it changes")
-    over: float = Field(1.0, gt=0.0, le=1.0, description="part of the stage in which it changes")
-    count: int = Field(4, ge=2, description="stairs, for shape steps")
+    shape: Literal["linear", "exponential", "steps"] = Field("linear", description="shape of the change")
+    over: float = Field(1.0, gt=0.0, le=1.0, description="part of the stage in which the value changes, 0..1")
+    count: int = Field(4, ge=2, description='number of steps, for shape = "steps"')
 
 
 class StopTable(Table):
-    """When a stage ends before its iterations are used up."""
+    """Conditions that end a stage before its iterations are used up."""
 
-    loss: float | None = Field(None, description="the loss is at most this")
-    change: float | None = Field(None, description="over `patience` iterations the loss fell by less than this part")
-    gradient: float | None = Field(None, description="the gradient's norm is at most this")
+    loss: float | None = Field(None, description="stop when the loss is at most this")
+    change: float | None = Field(
+        None, description="stop when the loss fell by less than this part over `patience` iterations"
+    )
+    gradient: float | None = Field(None, description="stop when the norm of the gradient is at most this")
     patience: int | None = Field(None, ge=1, description="iterations, for change; absent: the optimiser's own, 5 to 20")
-    seconds: float | None = Field(None, description="the stage has run this long [s]")
+    seconds: float | None = Field(None, description="stop when the stage has run this long [s]")
 
 
 class StartsTable(Table):
-    """Several starts."""
+    """Several starts of the search."""
 
-    count: int = Field(1, ge=1, description="how many; draws are drawn anew for each, numbers are scattered")
-    opposite: bool = Field(
-        False, description="the second start lies across the middle of each draw's range from the first"
+    count: int = Field(1, ge=1, description="number of starts; draws are repeated for each, numbers are scattered")
+    opposite: bool = Field(False, description="mirror the second start: opposite the first in the range of each draw")
+    scatter: float = Field(
+        0.5, ge=0.0, description="standard deviation of scattered starts, in the space of the unknown"
     )
-    scatter: float = Field(0.5, ge=0.0, description="standard deviation of the start values, in the searched space")
-    probe: int = Field(0, ge=0, description="iterations each start gets before only the best goes on; 0: all finish")
-    enough: float | None = Field(None, description="a start that ends with a loss below this makes the others needless")
+    probe: int = Field(0, ge=0, description="iterations of each start before only the best continues; 0: all finish")
+    enough: float | None = Field(
+        None, description="loss below which a start's result is accepted and the remaining starts are skipped"
+    )
 
 
 class FramesTable(Table):
-    """Which of the target's frames the loss sees, and which are kept aside to judge the result."""
+    """Frames of the target that the loss sees, and frames kept aside to judge the result."""
 
-    every: int = Field(1, ge=1, description="each n-th frame")
-    first: int = Field(0, ge=0, description="the first frame used, counted from 0")
-    until: float | None = Field(None, gt=0.0, description="only frames up to this time [s] of the part that is read")
-    share: float = Field(1.0, gt=0.0, le=1.0, description="and up to this share of the time that the target spans")
-    use: list[int] | None = Field(None, description="these frames instead; negative ones count from the end")
+    every: int = Field(1, ge=1, description="use each n-th frame")
+    first: int = Field(0, ge=0, description="first frame used, counted from 0")
+    until: float | None = Field(None, gt=0.0, description="last time used [s] of the part that is read")
+    share: float = Field(1.0, gt=0.0, le=1.0, description="part of the target's time span that is used, 0..1")
+    use: list[int] | None = Field(None, description="numbers of the frames used; negative ones count from the end")
     holdout: Literal["rest", "later", "none"] | list[int] = Field(
-        "rest", description="frames kept aside: the rest of them, those of the rest that are later, none, or these"
+        "rest",
+        description="frames kept aside: all remaining ones, the remaining ones after the last used, none, or a list",
     )
-    holdout_limit: int = Field(60, ge=1, description="at most so many frames are kept aside, spread evenly")
+    holdout_limit: int = Field(60, ge=1, description="largest number of frames kept aside, evenly spaced")

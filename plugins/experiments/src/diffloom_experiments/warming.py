@@ -1,7 +1,7 @@
-"""Compiling what experiments need before they are run: each in a few steps and frames, in processes of their own.
+"""Warm-up of the compile cache: experiments run for a few steps and frames, each in a process of its own.
 
-A process that runs an experiment for a moment compiles the very programs that a fit will ask for, and leaves them in
-the cache for all others; nothing has to be known about programs here.
+A process that runs an experiment briefly compiles the programs that a fit will need, and leaves them in the cache; no
+list of programs is needed here.
 """
 
 from __future__ import annotations
@@ -30,8 +30,15 @@ STEPS = 2
 
 @dataclass(frozen=True)
 class CompileJob:
-    """What one process compiles. part: "physics" or "images", which can go side by side, or "all", which a file needs
-    in the end: it finds what the other two have compiled. renderer: instead of the file's."""
+    """Work of one compiling process.
+
+    Args:
+        file: Experiment file.
+        renderer: Registered name of a renderer instead of the file's; None for the file's.
+        part: "physics" or "images", which can run in parallel, or "all", which every file needs in the end and which
+            finds
+            what the former have compiled.
+    """
 
     file: Path
     renderer: str | None
@@ -39,20 +46,33 @@ class CompileJob:
 
     @property
     def title(self) -> str:
-        """For messages."""
+        """File with its renderer, for messages."""
         return self.file.stem + (f" with {self.renderer}" if self.renderer else "")
 
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """trouble: why it could not be compiled, or None."""
+    """Outcome of one compiling process.
+
+    Args:
+        job: Work of the process.
+        trouble: Reason why it failed; None on success.
+    """
 
     job: CompileJob
     trouble: str | None
 
 
 def plan_jobs(cases: Sequence[tuple[Path, str | None]], processes: int) -> list[list[CompileJob]]:
-    """Jobs for (file, renderer) pairs; those of a round can go side by side, the second needs the first."""
+    """Return the jobs for (file, renderer) pairs in rounds; jobs of one round can run in parallel.
+
+    Args:
+        cases: Experiment files with a renderer or None each.
+        processes: Number of processes.
+
+    Returns:
+        Rounds of jobs, to be run one after another.
+    """
     whole = [CompileJob(file, renderer, "all") for file, renderer in cases]
     if processes == 1:
         return [whole]
@@ -60,14 +80,23 @@ def plan_jobs(cases: Sequence[tuple[Path, str | None]], processes: int) -> list[
 
 
 def run_jobs(jobs: Sequence[CompileJob], processes: int) -> Iterator[JobOutcome]:
-    """Run jobs, so many at once; each outcome as it comes."""
+    """Run jobs in parallel processes.
+
+    Args:
+        jobs: Jobs of one round.
+        processes: Number of processes.
+
+    Yields:
+        Outcome of each job when it ends.
+    """
     with ThreadPoolExecutor(processes) as pool:
         for done in as_completed([pool.submit(_run, job) for job in jobs]):
             yield done.result()
 
 
 def _run(job: CompileJob) -> JobOutcome:
-    # One thread each: the processes share the cores, and compiled code is the same for any number of threads.
+    """Run one job in a process."""
+    # One thread each, because the processes share the cores; compiled code does not depend on the number of threads.
     alone = {"DIFFLOOM_QUIET": "1", "DIFFLOOM_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "diffloom_experiments.warming", str(job.file), job.part, job.renderer or ""]
     done = subprocess.run(
@@ -79,7 +108,7 @@ def _run(job: CompileJob) -> JobOutcome:
 
 
 def compile_part(job: CompileJob) -> None:
-    """What a process does for a job."""
+    """Compile what a job asks for, in this process."""
     changes = {} if job.renderer is None else {"renderer.name": job.renderer}
     loaded = load_file(job.file, changes=changes, quick=True)
     if job.part == "physics":
@@ -98,8 +127,10 @@ def compile_part(job: CompileJob) -> None:
 
 
 def _leaves(scene: Scene, loaded: Loaded) -> dict[str, Tensor] | None:
-    """The unknowns that are parameters of the model, as tensors that take a gradient; None where one has no value until
-    its truth is drawn, such as a density: it is left to the whole."""
+    """Return the unknown parameters of the model as tensors that need a gradient.
+
+    None if one has no value before its truth is drawn, such as a density; the part "all" covers it.
+    """
     leaves = {}
     for name, table in loaded.content.unknowns.items():
         if name in {spec.name for spec in scene.model.specs}:
@@ -113,6 +144,7 @@ def _leaves(scene: Scene, loaded: Loaded) -> dict[str, Tensor] | None:
 
 
 def _run_physics(scene: Scene, leaves: dict[str, Tensor]) -> None:
+    """Run two steps with and without gradient."""
     trajectory, _ = scene.simulate(leaves, (0, STEPS))
     total = torch.stack([q.sum() + u.sum() for q, u in trajectory.sets.values()]).sum()
     if total.requires_grad:
@@ -122,6 +154,7 @@ def _run_physics(scene: Scene, leaves: dict[str, Tensor]) -> None:
 
 
 def _draw_images(scene: Scene) -> None:
+    """Render two frames with gradient."""
     params: Params = scene.params
     with torch.no_grad():
         state = scene.model.initial_state(params)
@@ -134,7 +167,7 @@ def _draw_images(scene: Scene) -> None:
 
 
 def _run_experiment(experiment: Experiment) -> None:
-    """Each stage's loss and gradient over the first frames, and what the report draws."""
+    """Evaluate each stage's loss and gradient over the first frames, and render what the report shows."""
     z = experiment.start()
     for stage in experiment.stages:
         objective = experiment.stage_objective(stage, None, 0).with_horizon(1e-9)
@@ -147,7 +180,14 @@ def _run_experiment(experiment: Experiment) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one job: FILE PART RENDERER."""
+    """Run one job.
+
+    Args:
+        arguments: FILE PART RENDERER.
+
+    Returns:
+        Exit code, 0 on success.
+    """
     file, part, renderer = arguments
     try:
         compile_part(CompileJob(Path(file), renderer or None, part))

@@ -1,1 +1,1 @@
-"""Small vectors, matrices and quaternions as tuples."""
+"""Small linear algebra as device functions: vectors, matrices and quaternions as flat tuples."""

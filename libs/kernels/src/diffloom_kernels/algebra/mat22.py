@@ -110,13 +110,13 @@ def inverse22(A):
 
 @device
 def mat32_columns(a, b):
-    """The 3x2 matrix with columns a, b (vec3)."""
+    """Matrix (3x2) with the columns a and b, each a vec3."""
     return (a[0], b[0], a[1], b[1], a[2], b[2])
 
 
 @device
 def column32(A, c):
-    """Column c of a 3x2 matrix, a constant."""
+    """Column c of a 3x2 matrix; c is a compile-time constant."""
     if c == 0:
         return (A[0], A[2], A[4])
     return (A[1], A[3], A[5])

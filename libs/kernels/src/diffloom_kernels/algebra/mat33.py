@@ -8,26 +8,26 @@ from ..language import device
 
 @device
 def mat33_columns(a, b, c):
-    """The matrix with columns a, b, c."""
+    """Matrix with the columns a, b, c."""
     return (a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2])
 
 
 @device
 def mat33_rows(a, b, c):
-    """The matrix with rows a, b, c."""
+    """Matrix with the rows a, b, c."""
     return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
 
 
 @device
 def mat33_diagonal(a, b, c):
-    """The diagonal matrix with entries a, b, c."""
+    """Diagonal matrix with the entries a, b, c."""
     z = a - a
     return (a, z, z, z, b, z, z, z, c)
 
 
 @device
 def row33(A, r):
-    """Row r, a constant."""
+    """Row r; r is a compile-time constant."""
     if r == 0:
         return (A[0], A[1], A[2])
     if r == 1:
@@ -37,7 +37,7 @@ def row33(A, r):
 
 @device
 def column33(A, c):
-    """Column c, a constant."""
+    """Column c; c is a compile-time constant."""
     if c == 0:
         return (A[0], A[3], A[6])
     if c == 1:
@@ -184,6 +184,6 @@ def inverse33(A):
 
 @device
 def skew33(a):
-    """The matrix of b -> a x b."""
+    """Cross-product matrix of a: the matrix of b -> a x b."""
     z = a[0] - a[0]
     return (z, -a[2], a[1], a[2], z, -a[0], -a[1], a[0], z)

@@ -1,4 +1,7 @@
-"""Quaternions (w, x, y, z) as tuples of four. Rotations expect unit quaternions and do not normalise."""
+"""Quaternions (w, x, y, z) as tuples of four.
+
+Functions that rotate take unit quaternions and do not normalise.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ def quat_mul_adjoint(p, q, adj):
 
 @device
 def quat_from_vec3(v):
-    """The pure quaternion (0, v)."""
+    """(0, v), the pure quaternion of a vec3."""
     return (v[0] - v[0], v[0], v[1], v[2])
 
 
@@ -77,7 +80,7 @@ def quat_vec3(q):
 
 @device
 def quat_rotate(q, v):
-    """v turned by the unit quaternion q: R(q) v."""
+    """R(q) v: rotate v by the unit quaternion q."""
     w, x, y, z = q
     tx = y * v[2] - z * v[1]
     ty = z * v[0] - x * v[2]
@@ -92,7 +95,7 @@ def quat_rotate(q, v):
 
 @device
 def quat_rotate_inverse(q, v):
-    """v turned back by the unit quaternion q: R(q)^T v."""
+    """R(q)^T v: rotate v by the inverse of the unit quaternion q."""
     return quat_rotate(quat_conj(q), v)
 
 
@@ -117,7 +120,7 @@ def quat_rotate_adjoint(q, v, adj):
 
 @device
 def quat_matrix(q):
-    """Rotation matrix of the unit quaternion q, nine scalars row by row."""
+    """R(q), the rotation matrix of the unit quaternion q, as nine scalars row by row."""
     w, x, y, z = q
     x2, y2, z2 = x + x, y + y, z + z
     # 1 - 2(y^2 + z^2) is written w^2 + x^2 - y^2 - z^2: equal for unit q, and free of a literal.
@@ -131,7 +134,7 @@ def quat_matrix(q):
 
 @device
 def quat_matrix_adjoint(r, A):
-    """Cotangent of the quaternion r for the cotangent A (nine numbers) of quat_matrix(r)."""
+    """Cotangent of the quaternion r for A, the cotangent (nine scalars) of quat_matrix(r)."""
     w, x, y, z = r
     trace = A[0] + A[4] + A[8]
     xy, xz, yz = A[1] + A[3], A[2] + A[6], A[5] + A[7]

@@ -1,4 +1,4 @@
-"""Vectors of three scalars (or three lanes), as tuples: they live in registers on every target."""
+"""Vectors of three scalars or three lanes, as tuples, which live in registers on every target."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mul3(a, s):
 
 @device
 def had3(a, b):
-    """Entry by entry product."""
+    """a * b, component by component (Hadamard product)."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
@@ -66,7 +66,7 @@ def length3(a):
 
 @device
 def where3(c, a, b):
-    """a where c holds, else b."""
+    """a where c holds, else b; both are computed."""
     return (where(c, a[0], b[0]), where(c, a[1], b[1]), where(c, a[2], b[2]))
 
 

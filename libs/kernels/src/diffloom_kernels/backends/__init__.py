@@ -1,1 +1,1 @@
-"""Where compiled code runs: processor, thread team, CUDA."""
+"""Targets of compiled code: numba on the CPU, thread teams, and two compilers for CUDA."""

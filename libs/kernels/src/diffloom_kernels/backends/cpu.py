@@ -1,4 +1,4 @@
-"""The CPU targets: compiling generated source with numba."""
+"""CPU targets: compilation of generated source with numba."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PASS = {**DEVICE_OPTIONS, "forceinline": False}
 
 
 def namespace() -> dict[str, object]:
-    """Names that generated CPU source uses."""
+    """Return the global names that generated CPU source uses."""
     return {
         "device": device,
         "_dl_entry": partial(compiler.make_entry, options={**_PASS, "nogil": True}),
@@ -36,13 +36,13 @@ def namespace() -> dict[str, object]:
 
 
 def load_module(name: str, text: str, names: dict[str, object]) -> ModuleType:
-    """A module made from generated text, kept as a file for whoever wants to read it or step through it."""
+    """Return a module made from generated text, which is kept as a file for reading and debugging."""
     path = cache_folder() / f"{name}.py"
     write_once(path, text)
     module = ModuleType(f"diffloom_generated.{name}")
     module.__file__ = str(path)
     module.__dict__.update(names)
-    # looked up by name when compiled code is loaded from disk
+    # numba looks modules up by name when it loads compiled code from disk
     sys.modules[module.__name__] = module
     exec(compile(text, str(path), "exec"), module.__dict__)
     return module
@@ -50,10 +50,9 @@ def load_module(name: str, text: str, names: dict[str, object]) -> ModuleType:
 
 @contextlib.contextmanager
 def loaded(name: str, text: str, names: dict[str, object]) -> Iterator[ModuleType]:
-    """A module for as long as something is compiled from it or loaded.
+    """Context manager: a module that exists while code is compiled from it or loaded.
 
-    The finished code needs none of it, and what numba knows of a module takes many times the memory of its machine
-    code.
+    Compiled code does not need it, and numba's data about a module takes many times the memory of its machine code.
     """
     module = load_module(name, text, names)
     try:

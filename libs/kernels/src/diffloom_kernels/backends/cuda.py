@@ -1,4 +1,4 @@
-"""The CUDA target: a host loop of kernel launches on torch's current stream."""
+"""CUDA target: a host loop of kernel launches on PyTorch's current stream."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .cuda_compilers import cuda_module, device_decorator, is_mlir, names_for_ke
 if TYPE_CHECKING:
     from ..compile.program import Program
 
-#: Threads in a block. Kernels are bound by registers and memory, not by block size.
+#: Threads per block; kernels are bound by registers and memory, not by block size.
 BLOCK = 128
 
 
 def run(program: Program, pipeline: str, args: tuple[Any, ...]) -> Any:
-    """Run a pipeline of a program on arrays in GPU memory (or, in the simulator, on host arrays)."""
+    """Run a pipeline of a program on arrays in GPU memory, or on host arrays in the simulator."""
     cuda = cuda_module()
     simulated = bool(numba.config.ENABLE_CUDASIM)
     names = program.parameters(pipeline, len(args))
@@ -44,21 +44,21 @@ def run(program: Program, pipeline: str, args: tuple[Any, ...]) -> Any:
 
 
 def host_pipeline(program: Program, pipeline: str, given: tuple[Any, ...], start: Callable[..., None]) -> Any:
-    """The pipeline as a Python function whose launches call ``start(kernel, stream, counts, args)``."""
+    """Return the pipeline as a Python function whose launches call ``start(kernel, stream, counts, args)``."""
     cuda = cuda_module()
     text, names, stem = program.generated(pipeline, "cuda", given, tuple(map(arguments.device_key, given)))
     options = {} if numba.config.ENABLE_CUDASIM else {"cache": True}
     tools = {"device": device_decorator(), "_dl_kernel": cuda.jit(**options), "_dl_cuda": cuda, "_dl_start": start}
     module = load_module(stem, text, {**tools, **names_for_kernels(names)})
     if is_mlir():
-        # What its kernels call it does not let pipelines call, for counts and the like: these take numba's instead.
+        # Pipelines cannot call its device functions on the host, for counts say: they call numba's instead.
         tools |= {"device": device, "_dl_kernel": lambda function: getattr(module, function.__name__)}
         module = load_module(f"{stem}_host", text, {**tools, **names})
     return getattr(module, pipeline)
 
 
 def without_functions(value: Any) -> Any:
-    """A record with nothing in place of what only the compiler needs."""
+    """Return a value with None in place of compile-time values."""
     if isinstance(value, tuple):
         return arguments.rebuilt(value, [without_functions(entry) for entry in value])
     if isinstance(value, str) or (callable(value) and not hasattr(value, "shape")):
@@ -67,7 +67,7 @@ def without_functions(value: Any) -> Any:
 
 
 def kernel_launcher(cuda: Any) -> Callable[..., None]:
-    """What ``start`` does in a real run."""
+    """Return the function that launches kernels in a real run."""
 
     def start(kernel: Any, stream: Any, counts: tuple[int, ...], args: tuple[Any, ...]) -> None:
         ends = tuple(itertools.accumulate(counts))
@@ -78,14 +78,16 @@ def kernel_launcher(cuda: Any) -> Callable[..., None]:
 
 
 def _check_on_gpu(program: str, name: str, value: Any) -> None:
+    """Raise TypeError for an array in host memory."""
     if isinstance(value, tuple):
         for k, entry in enumerate(value):
             _check_on_gpu(program, f"{name}[{k}]", entry)
     elif hasattr(value, "dtype") and np.ndim(value) > 0 and not arguments.is_cuda(value):
-        raise TypeError(f"{program}: {name} is in host memory but the run is on CUDA; move it with .to('cuda')")
+        raise TypeError(f"{program}: {name} is in host memory, but the run is on CUDA; move it with .to('cuda')")
 
 
 def _as_device(cuda: Any, value: Any, simulated: bool) -> Any:
+    """Return a value with CUDA arrays in place of tensors."""
     if isinstance(value, tuple):
         return arguments.rebuilt(value, [_as_device(cuda, entry, simulated) for entry in value])
     if simulated:
@@ -96,12 +98,13 @@ def _as_device(cuda: Any, value: Any, simulated: bool) -> Any:
             return FakeCUDAArray(host)
         return host
     if arguments.is_cuda(value):
-        # No synchronisation: kernels go to the stream that torch itself uses.
+        # No synchronisation, because kernels are queued on the stream that PyTorch uses.
         return cuda.as_cuda_array(value.detach() if hasattr(value, "detach") else value, sync=False)
     return value
 
 
 def _stream(cuda: Any, simulated: bool) -> Any:
+    """Return PyTorch's current stream, or 0."""
     torch = sys.modules.get("torch")
     if simulated or torch is None or not torch.cuda.is_available():
         return 0

@@ -1,10 +1,10 @@
 """``python -m diffloom_kernels.backends.cuda_check``: compile the CUDA kernels of every program without a GPU.
 
-Programs are found by importing ``<package>.programs`` (else its kernel modules) of the core and of every installed
+Programs are found by importing ``<package>.programs`` (else its kernel modules) of mechanics and of every installed
 plugin. A module ``programs`` may define ``programs()``, which returns programs that are made on demand. Only programs
-with ``samples`` can be checked, since types come from them; others are named. Where numba-cuda-mlir and numba-cuda are
-both installed, each compiles everything. What was found is kept beside compiled kernels, by content: a check that was
-stopped goes on where it was, and after a change only what it changed is compiled.
+with ``samples`` can be checked, since types come from them; programs without are listed. If numba-cuda-mlir and
+numba-cuda are both installed, each compiles everything. Findings are stored beside compiled kernels, by content: an
+interrupted check resumes, and after a change only the changed kernels are compiled.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DTYPES: dict[str, type] = {"float32": np.float32, "float64": np.float64}
 
 
 def kernels_of(program: Program, dtype: type) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-    """Every kernel of a program with example arguments: the pipelines run on samples, launches are only noted."""
+    """Yield every kernel of a program with example arguments: pipelines run on samples, and launches are recorded."""
     seen = set()
     for pipeline, args in program.samples(dtype).items() if program.samples else ():
         noted: list[tuple[Any, tuple[Any, ...]]] = []
@@ -69,8 +69,8 @@ def check(
 ) -> Iterator[KernelFinding]:
     """Compile every kernel of the programs for every float type and architecture.
 
-    PTX is made for the oldest architecture, which all later ones take, and assembled for each. keep: take what an
-    earlier check found of the same kernels, and keep what this one finds; refused ones are tried again.
+    PTX is made for the oldest architecture, which all later ones accept, and assembled for each. With ``keep`` stored
+    findings on the same kernels are used, and new ones are stored; refused kernels are tried again.
     """
     for program in programs:
         for dtype in dtypes:
@@ -87,7 +87,7 @@ def check(
 
 
 def _kept_in(kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]) -> Path:
-    """Where findings about a kernel are kept: beside its source, whose name tells its content."""
+    """Return the file of the findings on a kernel: beside its source, whose name has a hash of the content."""
     kinds = [str(numba.typeof(arg)) for arg in args]
     digest = hashlib.sha256(repr((kernel.py_func.__name__, kinds, chosen(), capabilities)).encode())
     for module in (cuda, ptx):
@@ -100,7 +100,7 @@ def _kept_in(kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, 
 def _compiled(
     finding: Callable[..., KernelFinding], kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]
 ) -> list[KernelFinding]:
-    """Findings of one kernel; that it is refused is one, not the end of the check."""
+    """Compile one kernel, and return its findings; a refusal is a finding and does not end the check."""
     watch = Stopwatch()
     try:
         text = ptx.to_ptx(kernel, args, min(capabilities))
@@ -116,12 +116,13 @@ def _compiled(
 
 
 def _refusal(error: Exception) -> str:
+    """Return the first line of an error as a refusal."""
     lines = str(error).strip().splitlines() or [""]
     return f"refused: {type(error).__name__}: {lines[0]}"
 
 
 def collect(modules: list[str]) -> dict[str, Program]:
-    """Programs registered by the given modules, or by the core and all installed plugins."""
+    """Return the programs registered by the given modules, or by mechanics and all installed plugins."""
     if not modules:
         plugins = {point.value.partition(":")[0].partition(".")[0] for point in entry_points(group="diffloom")}
         modules = [m for package in sorted({"diffloom_mechanics", *plugins}) for m in _program_modules(package)]
@@ -132,6 +133,7 @@ def collect(modules: list[str]) -> dict[str, Program]:
 
 
 def _program_modules(package: str) -> list[str]:
+    """Return the modules of a package that register programs."""
     try:
         found = importlib.util.find_spec(package)
     except ModuleNotFoundError:
@@ -143,7 +145,7 @@ def _program_modules(package: str) -> list[str]:
 
 
 def _with_each(compilers: tuple[str, ...], arguments: list[str]) -> int:
-    """Check with several compilers, each in a process of its own: kernels are made by one in a process."""
+    """Run the check with several compilers, each in a process of its own, because a process uses one compiler."""
     codes = []
     with tempfile.TemporaryDirectory() as folder:
         for compiler in compilers:
@@ -157,19 +159,22 @@ def _with_each(compilers: tuple[str, ...], arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="python -m diffloom_kernels.backends.cuda_check", description=__doc__.split("\n")[0]
     )
     made.add_argument("modules", nargs="*", help="modules whose programs to check; all of diffloom's by default")
     made.add_argument("--program", action="append", help="check this program alone; may be given again")
-    made.add_argument("--dtype", action="append", choices=tuple(DTYPES), help="and these numbers alone")
-    made.add_argument("--anew", action="store_true", help="compile everything, known or not")
+    made.add_argument(
+        "--dtype", action="append", choices=tuple(DTYPES), help="check this float type alone; may be given again"
+    )
+    made.add_argument("--anew", action="store_true", help="compile everything, and ignore stored findings")
     made.add_argument("--table", metavar="FILE", help="also write the table of counts to this file")
     return made
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print one line per kernel; 1 when one is refused, or in float32 spills or holds float64 instructions."""
+    """Print one line per kernel; return 1 if one is refused, or in float32 spills or computes in float64."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if missing := ptx.why_unavailable():

@@ -1,8 +1,7 @@
-"""Which compiler makes CUDA kernels: numba-cuda-mlir, or numba-cuda, which it follows.
+"""Choice of the compiler of CUDA kernels: numba-cuda-mlir, or its predecessor numba-cuda.
 
-``DIFFLOOM_CUDA_COMPILER`` names one of them; else numba-cuda-mlir is taken where it is installed. numba-cuda reads what
-numba knows of device functions. numba-cuda-mlir knows nothing of numba, so they are handed to it anew: see
-``mlir_functions``.
+``DIFFLOOM_CUDA_COMPILER`` names one of them; else numba-cuda-mlir is used if it is installed. numba-cuda shares numba's
+device functions. numba-cuda-mlir is independent of numba, so device functions are translated: see ``mlir_functions``.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ _PACKAGES = {MLIR: "numba_cuda_mlir", NUMBA: "numba_cuda"}
 
 
 def installed() -> tuple[str, ...]:
-    """The compilers that are here, the preferred first."""
+    """Return the installed compilers, the preferred one first."""
     return tuple(name for name, package in _PACKAGES.items() if importlib.util.find_spec(package) is not None)
 
 
 def chosen() -> str | None:
-    """The compiler that makes kernels, or None where there is none."""
+    """Return the compiler of kernels, or None if there is none."""
     found = installed()
     named = os.environ.get("DIFFLOOM_CUDA_COMPILER", "")
     if named and named not in _PACKAGES:
@@ -39,12 +38,12 @@ def chosen() -> str | None:
 
 
 def is_mlir() -> bool:
-    """Whether kernels are made by numba-cuda-mlir; the simulator belongs to numba-cuda."""
+    """Return True if kernels are compiled by numba-cuda-mlir; the simulator belongs to numba-cuda."""
     return not numba.config.ENABLE_CUDASIM and chosen() == MLIR
 
 
 def cuda_module() -> Any:
-    """The chosen compiler's ``cuda``."""
+    """Return the chosen compiler's module ``cuda``."""
     if is_mlir():
         return importlib.import_module("numba_cuda_mlir.cuda")
     try:
@@ -62,9 +61,9 @@ def cuda_module() -> Any:
 
 @functools.cache
 def _let_numba_cuda_round() -> None:
-    """Have quotients, exponentials and logarithms as exact in float32 as they are elsewhere.
+    """Make numba-cuda compile exact float32 quotients, exponentials and logarithms.
 
-    numba-cuda takes the one liberty that device functions give (zeros need no sign) for leave to approximate all these.
+    numba-cuda takes the fast-math flag of device functions (nsz: no signed zeros) as permission to approximate them.
     """
     from numba.cuda.target import CUDATargetContext
 
@@ -72,7 +71,7 @@ def _let_numba_cuda_round() -> None:
 
 
 def device_decorator() -> Callable[..., Any]:
-    """What makes a function of generated source callable from kernels."""
+    """Return the decorator of functions that kernels call."""
     if is_mlir():
         from .mlir_functions import device_function
 
@@ -81,7 +80,7 @@ def device_decorator() -> Callable[..., Any]:
 
 
 def names_for_kernels(names: dict[str, object]) -> dict[str, object]:
-    """Global names of generated source as the chosen compiler takes them."""
+    """Return the global names of generated source, translated for the chosen compiler."""
     if is_mlir():
         from .mlir_functions import translated
 

@@ -1,4 +1,4 @@
-"""What the CUDA check found: kept by content, so that one that was stopped goes on where it was, and summed up."""
+"""Findings of the CUDA check: stored by content, so that an interrupted check resumes, and summed up in a table."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 from ..compile.cache import write_file
 from . import ptx
 
-#: Bytes that a kernel known to spill may spill in float32: some dozens of registers, which stay in the nearest cache.
+#: Bytes that a kernel with a known reason may spill in float32: some dozens of registers, which stay in the L1 cache.
 A_LITTLE = 128
 
 
 @dataclass(frozen=True)
 class KernelFinding:
-    """One kernel, compiled for one float type and architecture.
+    """Finding on one kernel, compiled for one float type and architecture.
 
-    known: why it may spill a little. seconds: processor time it took, that of PTX with the first.
+    ``known`` is the reason why it may spill a little; ``seconds`` its processor time, that of PTX with the first.
     """
 
     program: str
@@ -35,7 +35,9 @@ class KernelFinding:
 
     @property
     def fault(self) -> str | None:
-        """What is wrong with it: all must compile, and float32 kernels neither spill nor compute in float64."""
+        """Fault of the kernel, or None: all must compile, and float32 kernels must neither spill nor compute in
+        float64.
+        """
         if self.refused is not None or self.dtype != "float32":
             return self.refused
         if self.usage.spill_bytes > (A_LITTLE if self.known else 0):
@@ -44,7 +46,7 @@ class KernelFinding:
 
     @property
     def excused(self) -> str | None:
-        """Why it may spill, if it does in float32 and that is no fault."""
+        """Reason why a float32 kernel may spill, if it does and that is no fault."""
         spills = self.usage.spill_bytes and self.dtype == "float32" and self.fault is None
         return f"known to spill: {self.known}" if spills else None
 
@@ -55,19 +57,19 @@ class KernelFinding:
 
 
 class Stopwatch:
-    """Processor time of this process and of those it waited for, since it was last read."""
+    """Processor time of this process and its finished children since the last reading."""
 
     def __init__(self) -> None:
         self._read = sum(os.times()[:4])
 
     def lap(self) -> float:
-        """Seconds since the last lap."""
+        """Return the seconds since the last lap."""
         before, self._read = self._read, sum(os.times()[:4])
         return self._read - before
 
 
 def read_findings(path: Path, finding: Callable[..., KernelFinding]) -> list[KernelFinding]:
-    """What an earlier check found of a kernel; nothing where there was none or its file is damaged."""
+    """Return the stored findings on a kernel; none if there is no file or it is damaged."""
     try:
         rows = json.loads(path.read_text())
         return [finding(tuple(sm), ptx.Usage(*usage), doubles, None, seconds) for sm, usage, doubles, seconds in rows]
@@ -76,13 +78,13 @@ def read_findings(path: Path, finding: Callable[..., KernelFinding]) -> list[Ker
 
 
 def keep_findings(path: Path, found: list[KernelFinding]) -> None:
-    """Write what was found of a kernel for ``read_findings``."""
+    """Store the findings on a kernel for ``read_findings``."""
     rows = [(each.capability, astuple(each.usage), each.doubles, each.seconds) for each in found]
     write_file(path, json.dumps(rows).encode())
 
 
 def table(findings: Iterable[KernelFinding]) -> list[str]:
-    """Lines of a table: a row for each program and float type, and one for each float type in all."""
+    """Return the lines of a table: a row for each program and float type, and a sum for each float type."""
     groups: dict[tuple[str, str], list[KernelFinding]] = {}
     for finding in findings:
         groups.setdefault((finding.dtype, finding.program), []).append(finding)
@@ -96,10 +98,11 @@ def table(findings: Iterable[KernelFinding]) -> list[str]:
 
 
 def _row(name: str, dtype: str, found: list[KernelFinding]) -> str:
+    """Return one row of the table."""
     counts: list[Any] = [len(found)]
     counts += [sum(finding.refused is not None for finding in found)]
     counts += [sum(finding.usage.spill_bytes > 0 for finding in found)]
-    # in float64 kernels these are no fault, so are not counted
+    # no fault in float64 kernels, so not counted there
     counts += [sum(finding.doubles > 0 for finding in found) if dtype == "float32" else "-"]
     counts += [f"{sum(finding.seconds for finding in found):.0f}"]
     widths = (8, 7, 5, 7, 7)

@@ -1,11 +1,11 @@
-"""Writing device functions as LLVM code that is quick to make and to optimise.
+"""Lowering of device functions with a direct calling convention, which is quick to emit and to optimise.
 
-numba's functions take arrays apart into nine numbers each, return through memory and hand on whether they raised. A
-device function that is always written out in its callers needs none of that: here it takes its arguments as they are
-and returns its result. That leaves about half the code. Where something in it might raise (a range whose step might be
-zero, an index into a tuple, a call of a function that is not written out), numba's convention is kept.
+numba's calling convention splits each array into nine scalars, returns through memory and returns an error status. A
+device function that is always inlined needs none of that: it takes its arguments as LLVM values and returns its result.
+That halves the code. numba's convention is kept for functions that might raise: a range with a step that might be zero,
+an index into a tuple, a call of a function that is not inlined.
 
-This stands on private parts of numba as ``whole_program`` does, where the tests of both are named.
+This relies on private parts of numba as ``whole_program`` does, which names the tests of both.
 """
 
 from __future__ import annotations
@@ -27,37 +27,44 @@ from .numba_internals import (
 )
 from .quick_numba import QuickContext
 
-#: What numba says of a range whose step is zero.
+#: Arguments of numba's error for a range whose step is zero.
 _NO_STEP = ("range() arg 3 must not be zero",)
 
 
 class _MightRaiseError(Exception):
-    """The function has to be written by numba's convention."""
+    """Signal that the function needs numba's calling convention."""
 
 
 class _Direct(CPUCallConv):  # type: ignore[misc]
-    """Results as they are, and no way to raise. Arguments are taken apart, so that the optimiser can leave out what
-    nobody reads where the function is really called."""
+    """Calling convention that returns results directly and cannot raise.
+
+    Arguments are split into scalars, so that LLVM can drop unread ones from functions that are not inlined.
+    """
 
     def get_function_type(self, restype: Any, argtypes: Any) -> Any:
+        """Return the LLVM type of a function."""
         kinds = self._get_arg_packer(argtypes).argument_types
         return ir.FunctionType(self.context.get_return_type(restype), kinds)
 
     def decorate_function(self, fn: Any, args: Any, fe_argtypes: Any, noalias: bool = False) -> None:
-        """Nothing."""
+        """Leave the function's attributes unchanged."""
 
     def get_arguments(self, func: Any) -> Any:
+        """Return the LLVM arguments of a function."""
         return func.args
 
     def return_value(self, builder: Any, retval: Any) -> None:
+        """Emit the return of a value."""
         builder.ret(retval)
 
     def call_function(self, *given: Any, **named: Any) -> Any:
-        """What is called by numba's convention may raise."""
+        """Refuse a call by numba's convention, which may raise."""
         raise _MightRaiseError
 
     def return_user_exc(self, builder: Any, exc: Any, exc_args: Any = None, **named: Any) -> None:
-        """Every range asks whether its step is zero, also where nobody gave it one."""
+        """Refuse to raise, except for the zero-step check that numba emits even for one-argument ``range``: it is
+        unreachable.
+        """
         if exc_args != _NO_STEP or _has_steps(self.context.fndesc):
             raise _MightRaiseError
         builder.unreachable()
@@ -67,36 +74,40 @@ class _Direct(CPUCallConv):  # type: ignore[misc]
 
 
 class _Whole(_Direct):
-    """The same with arguments as they are: for functions that are written out where they are called."""
+    """Direct convention that passes arguments as whole LLVM values, for inlined functions."""
 
     def get_function_type(self, restype: Any, argtypes: Any) -> Any:
+        """Return the LLVM type of a function."""
         kinds = [self.context.get_value_type(kind) for kind in argtypes]
         return ir.FunctionType(self.context.get_return_type(restype), kinds)
 
     def decode_arguments(self, builder: Any, argtypes: Any, func: Any) -> Any:
+        """Return the arguments, which need no decoding."""
         return func.args
 
 
 class _DirectContext(QuickContext):
-    """What numba knows of the processor, with a convention of ours."""
+    """Target context with the direct calling convention."""
 
     @property
     def call_conv(self) -> Any:
+        """Calling convention of the function that is being lowered."""
         return (_Whole if self.fndesc.inline else _Direct)(self)
 
 
 class _DirectLower(Lower):  # type: ignore[misc]
-    """Writes a function by a direct convention, or gives up."""
+    """Lowering of one function by the direct convention; raises ``_MightRaiseError`` where it does not apply."""
 
     def init(self) -> None:
+        """Set up the lowering."""
         super().init()
-        self.context.__class__ = _DirectContext  # a copy that every function has of its own
+        self.context.__class__ = _DirectContext  # each function has its own copy of the context
 
     def emit_environment_object(self) -> None:
-        """None: nothing asks for it."""
+        """Emit no environment, because the function does not use one."""
 
     def _find_singly_assigned_variable(self) -> None:
-        """Note the variables that are assigned once and used in that block alone, from what is known of their lives."""
+        """Find variables that are assigned once and used in that block alone, from the known variable lifetimes."""
         used_elsewhere = set().union(*self.func_ir.variable_lifetime.usedefs.usemap.values())
         single = {name for name, definitions in self.func_ir._definitions.items() if len(definitions) == 1}
         self._singly_assigned_vars = single - used_elsewhere
@@ -105,7 +116,7 @@ class _DirectLower(Lower):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class DeviceLowering(LoweringPass):  # type: ignore[misc]
-    """numba's ``NativeLowering`` for device functions."""
+    """Replacement of numba's pass ``NativeLowering`` for device functions."""
 
     _name = "device_lowering"
 
@@ -113,7 +124,7 @@ class DeviceLowering(LoweringPass):  # type: ignore[misc]
         LoweringPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Write the function, directly where it cannot raise."""
+        """Lower the function, with the direct convention if it cannot raise."""
         context, library = state.targetctx, state.library
         library._reload_init.update(state.reload_init)
         fndesc = PythonFunctionDescriptor.from_specialized_function(
@@ -132,7 +143,7 @@ class DeviceLowering(LoweringPass):  # type: ignore[misc]
         call.signature, call.libs = fndesc.argtypes, (library,)
         function = context.get_executable(library, fndesc, lower.env)
         context._defns[function].append(call, call.signature)
-        # What typing found out is kept no longer than it is needed: it holds on to the whole of the function.
+        # Free the results of type inference, because they keep the whole function alive.
         fndesc.typemap = fndesc.calltypes = None
         state.reload_init.extend(library._reload_init)
         state["cr"] = LowerResult(fndesc, lower.call_helper, cfunc=function, env=lower.env)
@@ -140,20 +151,20 @@ class DeviceLowering(LoweringPass):  # type: ignore[misc]
 
 
 def _has_steps(fndesc: Any) -> bool:
-    """Whether a function has a range with steps."""
+    """Return True if a function calls ``range`` with a step."""
     made = [signature for signature in fndesc.calltypes.values() if signature is not None]
     return any(isinstance(s.return_type, RangeType) and len(s.args) == 3 for s in made)
 
 
 def _short_name(name: str, types: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
-    """A name that only this compilation has. numba's tells all types, which takes longer to write than the code."""
+    """Return a unique symbol name that does not encode argument types, because numba's mangling takes long."""
     kind = "environment" if name.startswith(".NumbaEnv") else "device"
     short: str = itanium_mangler.mangle(f"{kind}.{name.rpartition('.')[2]}", (), uid=uid)
     return short
 
 
 def _direct_call(fndesc: Any) -> Any:
-    """How other functions call one that was written directly."""
+    """Return the implementation by which other functions call a directly lowered one."""
 
     def call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         convention = (_Whole if fndesc.inline else _Direct)(context)

@@ -1,13 +1,13 @@
-"""How Python calls a compiled program.
+"""Python wrapper of a compiled program, which unpacks its arguments without checks.
 
-A program takes records of a hundred arrays. numba's wrapper asks of each of them whether it is what was promised,
-counts references to it and gives them back at the end: more than half of the code of a short program, and half of the
-time that it takes to optimise. What a program is called with was looked at before (``compile/arguments.py``), and lives
-until the call returns. So the wrapper made here reads where arrays lie, and their shapes, and that is all.
+A program takes records of a hundred arrays. numba's wrapper checks the type of each, increments and decrements its
+reference count: more than half of the code of a short program, and half of the time to optimise it. The arguments were
+checked before (``compile/arguments.py``) and live until the call returns, so the wrapper made here reads the data
+pointers, shapes and strides alone.
 
-Tuples and arrays are read in memory, as the macros of Python and numpy do. Their layout is tried on an example first:
-where it is another, and for arguments or results of other kinds, numba's own wrapper is made. Like ``whole_program``,
-this stands on private parts of numba.
+Tuples and arrays are read at fixed offsets, as the macros of CPython and numpy do. The offsets are verified on an
+example first; if they differ, or an argument or the result is of another kind, numba's wrapper is used. This relies on
+private parts of numba, like ``whole_program``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numba.core.types.misc import NoneType
 
 from .numba_internals import Lower, NativeLowering, PyCallWrapper, register_pass
 
-#: Where a tuple has its entries, and an array its data, lengths and strides, from the start of the object [bytes].
+#: Offsets of a tuple's entries, and of an array's data, shape and strides, from the start of the object [bytes].
 FIRST_ENTRY = tuple.__basicsize__
 DATA, LENGTHS, STRIDES = (object.__basicsize__ + offset for offset in (0, 16, 24))
 
@@ -35,7 +35,7 @@ _PLACE = ir.IntType(8).as_pointer()
 
 @functools.cache
 def layout_is_known() -> bool:
-    """Whether tuples and arrays lie in memory as is supposed here."""
+    """Return True if tuples and arrays have the expected memory layout."""
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     array = np.empty((5, 7), np.float32)
@@ -50,20 +50,23 @@ def layout_is_known() -> bool:
 
 
 class _OtherKindError(Exception):
-    """An argument that numba's wrapper has to take."""
+    """Signal that numba's own wrapper must take the arguments."""
 
 
 class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
-    """Calls a program that returns nothing with arguments that are known to be of their types."""
+    """Wrapper that calls a program, which returns None, with arguments known to have the right types."""
 
     def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
+        """Emit the wrapper: unpack the arguments, release the GIL, call the program, raise its error if there is
+        one.
+        """
         self.context.declare_env_global(builder.module, self.context.get_env_name(self.fndesc))
         given: list[Any] = []
         for k, kind in enumerate(self.fndesc.argtypes):
             given += self._taken(api, builder, kind, _entry(builder, args, k))
         if [value.type for value in given] != [argument.type for argument in self.func.args[2:]]:
             raise _OtherKindError
-        with builder.if_then(_is_set(builder, api.err_occurred()), likely=False):  # a number that was none
+        with builder.if_then(_is_set(builder, api.err_occurred()), likely=False):  # an argument was not a number
             builder.ret(api.get_null_object())
         made = [builder.alloca(argument.type.pointee) for argument in self.func.args[:2]]
         for place in made:
@@ -80,7 +83,7 @@ class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
         builder.ret(api.get_null_object())
 
     def _taken(self, api: Any, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
-        """What the program takes for one argument, number by number, as numba's convention has it."""
+        """Yield the LLVM values of one argument in the order of numba's calling convention."""
         if isinstance(kind, BaseTuple):
             for k, entry in enumerate(kind):
                 yield from self._taken(api, builder, entry, _entry(builder, value, k))
@@ -100,7 +103,7 @@ class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
             raise _OtherKindError
 
     def _array(self, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
-        """An array: nobody who counts, as many entries, of such a size, from here on, lengths and strides."""
+        """Yield the array struct: null meminfo and parent, then nitems, itemsize, data, shape, strides."""
         lengths, strides = (
             [_word(builder, _at(builder, value, offset), 8 * k) for k in range(kind.ndim)]
             for offset in (LENGTHS, STRIDES)
@@ -115,29 +118,31 @@ class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
 
 
 def _at(builder: Any, place: Any, offset: int) -> Any:
-    """The place that is named so far into an object."""
+    """Return the pointer stored at a byte offset of an object."""
     return builder.inttoptr(_word(builder, place, offset), _PLACE)
 
 
 def _word(builder: Any, place: Any, offset: int) -> Any:
-    """The number so far into an object."""
+    """Return the 64-bit integer stored at a byte offset of an object."""
     there = builder.gep(place, [ir.Constant(_WORD, offset)])
     return builder.load(builder.bitcast(there, _WORD.as_pointer()))
 
 
 def _entry(builder: Any, entries: Any, k: int) -> Any:
-    """Entry k of a tuple."""
+    """Return a pointer to entry k of a tuple."""
     return _at(builder, entries, FIRST_ENTRY + 8 * k)
 
 
 def _is_set(builder: Any, place: Any) -> Any:
+    """Return the condition that a pointer is not null."""
     return builder.icmp_unsigned("!=", place, ir.Constant(place.type, None))
 
 
 class _EntryLower(Lower):  # type: ignore[misc]
-    """Writes a program's entry, with a wrapper of ours where that can be."""
+    """Lowering of a program's entry, with ``_PlainWrapper`` where it applies."""
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        """Emit ``_PlainWrapper``, or else numba's wrapper."""
         context, fndesc = self.context, self.fndesc
         if self.genlower is None and isinstance(fndesc.restype, NoneType) and layout_is_known():
             module = context.create_module("wrapper")
@@ -156,10 +161,11 @@ class _EntryLower(Lower):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class EntryLowering(NativeLowering):  # type: ignore[misc]
-    """numba's ``NativeLowering`` for the entry of a program."""
+    """Replacement of numba's pass ``NativeLowering`` for the entry of a program."""
 
     _name = "entry_lowering"
 
     @property
     def lowering_class(self) -> type[Lower]:
+        """Class that lowers the function."""
         return _EntryLower

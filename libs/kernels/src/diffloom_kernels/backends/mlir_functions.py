@@ -1,8 +1,8 @@
-"""Handing device functions to numba-cuda-mlir, which has types and a registry of its own.
+"""Translation of device functions for numba-cuda-mlir, which has types and a registry of its own.
 
-A device function is made anew from its code, with all that it names translated in turn. Functions with rules (see
-``overloaded``) get a rule there that asks ours: types go one way, what is to be called goes the other. What of
-numba-cuda-mlir itself has to be mended for that is in ``mlir_patches``.
+A device function is rebuilt from its code object, with all names in it translated in turn. Functions with overloads
+(see ``overloaded``) get a rule there that calls ours: types are translated one way, the implementation the other. The
+corrections of numba-cuda-mlir that this needs are in ``mlir_patches``.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ except ImportError as error:
 mlir_patches.apply()
 
 _globals: dict[int, dict[str, Any]] = {}
-_kept: list[dict[str, Any]] = []  # the dictionaries whose ids are taken
+_kept: list[dict[str, Any]] = []  # keeps the dictionaries alive, so that their ids stay unique
 _functions: dict[Any, Any] = {}
 
 
 def device_function(function: Callable[..., Any]) -> Any:
-    """A function of generated source, whose names are translated already."""
+    """Return a device function made of generated source, whose names are translated already."""
     _register_rules()
     return cuda.jit(device=True)(function)
 
 
 def translated(value: Any) -> Any:
-    """A global of device code as numba-cuda-mlir takes it."""
+    """Return a global of device code, translated for numba-cuda-mlir."""
     if is_jitted(value):
         if value not in _functions:
             made = device_function(with_translated_names(value.py_func))
-            _functions.setdefault(value, made)  # modules name each other: it may have been made on the way
+            _functions.setdefault(value, made)  # cyclic references: the recursion may have made it
         return _functions[value]
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
         _let_kernels_build(value)
@@ -55,7 +55,7 @@ def translated(value: Any) -> Any:
 
 @functools.cache
 def _let_kernels_build(record: type) -> None:
-    """Say how a record is made of its fields inside a kernel, which numba-cuda-mlir can type but not write."""
+    """Register how a record is built from its fields inside a kernel, which numba-cuda-mlir can type but not lower."""
 
     def build(lowering: Any, target: Any, args: Any, kwargs: Any) -> None:
         lowering.store_var(target, tuple(lowering.load_var(arg) for arg in args))
@@ -65,7 +65,7 @@ def _let_kernels_build(record: type) -> None:
 
 
 def with_translated_names(function: python.FunctionType) -> python.FunctionType:
-    """A function with translated globals and closure."""
+    """Return a copy of a function with translated globals and closure."""
     cells = tuple(python.CellType(translated(cell.cell_contents)) for cell in function.__closure__ or ())
     names = _translated_globals(function.__globals__)
     made = python.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
@@ -74,8 +74,9 @@ def with_translated_names(function: python.FunctionType) -> python.FunctionType:
 
 
 def _translated_globals(names: dict[str, Any]) -> dict[str, Any]:
+    """Return the translated globals of a module, memoised."""
     if id(names) not in _globals:
-        made = _globals[id(names)] = dict(names)  # known before it is filled: modules name each other
+        made = _globals[id(names)] = dict(names)  # registered before it is filled, because modules refer to each other
         _kept.append(names)
         made.update({name: translated(value) for name, value in names.items()})
     return _globals[id(names)]
@@ -83,6 +84,7 @@ def _translated_globals(names: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def _register_rules() -> None:
+    """Register all overloads with numba-cuda-mlir."""
     by_function: dict[Callable[..., Any], list[Callable[..., Any]]] = {}
     for function, rule in OVERLOADS:
         by_function.setdefault(function, []).append(rule)
@@ -91,7 +93,7 @@ def _register_rules() -> None:
 
 
 def _asking(function: Callable[..., Any], rules: list[Callable[..., Any]]) -> Callable[..., Any]:
-    """A rule over numba-cuda-mlir's types that asks rules over numba's."""
+    """Return a typing rule over numba-cuda-mlir's types that calls rules over numba's types."""
 
     def answer(*kinds: Any) -> Any:
         given = tuple(map(numba_type, kinds))
@@ -101,7 +103,7 @@ def _asking(function: Callable[..., Any], rules: list[Callable[..., Any]]) -> Ca
                 return with_translated_names(PORTABLE[function](*given) if function in PORTABLE else found)
         return None
 
-    # it is asked by name, with the names of the function's own arguments
+    # numba-cuda-mlir passes types by name, so the rule needs the parameter names of the function
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     scope: dict[str, Any] = {"answer": answer}
     exec(f"def rule({', '.join(names)}): return answer({', '.join(names)})", scope)
@@ -110,7 +112,7 @@ def _asking(function: Callable[..., Any], rules: list[Callable[..., Any]]) -> Ca
 
 
 def numba_type(kind: Any) -> Any:
-    """numba's type for one of numba-cuda-mlir's, as far as device functions are given any."""
+    """Return numba's type for a type of numba-cuda-mlir, for the types of device functions' arguments."""
     if isinstance(kind, mlir_types.Array):
         return numba_types.Array(numba_type(kind.dtype), kind.ndim, kind.layout)
     if isinstance(kind, mlir_types.BaseTuple):

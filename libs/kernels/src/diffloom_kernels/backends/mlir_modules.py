@@ -1,7 +1,7 @@
-"""What numba-cuda-mlir leaves undone between a kernel's module in MLIR and its translation for CUDA's own compiler.
+"""Optimisations that numba-cuda-mlir leaves out between a kernel's MLIR module and its translation to NVVM.
 
-Variables that are assigned more than once have memory of their own, and arrays come with an offset and all strides.
-Left at that, kernels of many arrays need twice the registers, and a thousand bytes of memory where there are none left.
+Variables assigned more than once live in stack memory, and array descriptors carry an offset and all strides. Without
+these passes, kernels of many arrays need twice the registers and spill a thousand bytes.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ except ImportError as error:
 _passes = mlir_optimization.get_base_pipeline
 _finish = mlir_optimization.run_pre_codegen_patterns
 
-#: How an array's axes and order stand in the name of a kernel that takes it.
+#: Rank and memory order of an array in the mangled name of a kernel.
 _ARRAY = re.compile(r"5ArrayI.*?Li(\d+)E1([ACF])")
 
 
 def pipeline() -> str:
-    """The passes over a module. Variables leave their memory first: once blocks that differ in nothing else are one,
-    which of two variables one means is known only when it runs."""
+    """Return the pass pipeline of a module, with mem2reg before identical blocks are merged.
+
+    After merging, the identity of a variable depends on the control flow, and mem2reg fails.
+    """
     return str(_passes()).replace("builtin.module(", "builtin.module(gpu.module(any(mem2reg)),", 1)
 
 
 def finish(module: Any) -> None:
-    """The last changes to a module, numba-cuda-mlir's own first: functions are written out in their callers by now."""
+    """Apply the last changes to a module, after numba-cuda-mlir's own, when functions are inlined."""
     _finish(module)
     functions = {each.sym_name.value: each for each in _all(module, llvm.LLVMFuncOp) if each.regions[0].blocks}
     kernels = [each for each in functions.values() if "gpu.kernel" in each.attributes]
     if not kernels:
-        return  # a device function by itself, for others to call
+        return  # a device function compiled on its own
     _keep(functions, {each.sym_name.value for each in kernels})
     for kernel in kernels:
         _allocate_at_start(kernel)
@@ -44,7 +46,7 @@ def finish(module: Any) -> None:
 
 
 def _keep(functions: dict[str, Any], needed: set[str]) -> None:
-    """Drop functions that no kernel reaches: they stand there for others to link to, and nobody does."""
+    """Erase functions that no kernel reaches; they exist for external callers, and there are none."""
     waiting = list(needed)
     while waiting:
         for call in _all(functions[waiting.pop()], llvm.CallOp):
@@ -57,8 +59,10 @@ def _keep(functions: dict[str, Any], needed: set[str]) -> None:
 
 
 def _allocate_at_start(function: Any) -> None:
-    """Bring memory of fixed size, such as a tuple's, to the function's first block. What was a called function's own
-    lies in the midst of its caller, where the optimiser does not take it into registers."""
+    """Move allocas of constant size to the entry block.
+
+    Allocas of inlined functions are in the middle of the caller, where LLVM does not promote them to registers.
+    """
     for allocated in _all(function, llvm.AllocaOp):
         size, first = allocated.arraySize.owner, function.regions[0].blocks[0].operations[0]
         if isinstance(size.opview, llvm.ConstantOp):
@@ -68,12 +72,13 @@ def _allocate_at_start(function: Any) -> None:
 
 
 def _settle_layouts(kernel: Any) -> None:
-    """Say of the arrays that a kernel is given in C's order what is known of them: they begin where they are said to
-    lie, and their last axis is dense. Else every place in them is found by multiplying with numbers of the launch."""
+    """Replace offset and last stride of the kernel's C-ordered arrays by the constants 0 and 1, which saves
+    multiplications.
+    """
     kinds = [kind.value for kind in kernel.attributes["numba_cuda_mlir.orig_arg_types"]]
     named = _ARRAY.findall(kernel.sym_name.value)
     if [str(kind.rank) for kind in kinds if isinstance(kind, ir.MemRefType)] != [axes for axes, _ in named]:
-        return  # arrays in tuples, which kernels of ours are not given
+        return  # arrays inside tuples, which generated kernels do not take
     orders = iter([order for _, order in named])
     block = kernel.regions[0].blocks[0]
     place = 0
@@ -82,7 +87,7 @@ def _settle_layouts(kernel: Any) -> None:
             if not isinstance(kind, ir.MemRefType):
                 place += 1
                 continue
-            # Two places in memory, where the first entry is from there, lengths, strides.
+            # A memref descriptor: two pointers, offset, sizes, strides.
             if next(orders) == "C":
                 _settle(block.arguments[place + 2], 0)
                 _settle(block.arguments[place + 2 + 2 * kind.rank], 1)
@@ -90,10 +95,12 @@ def _settle_layouts(kernel: Any) -> None:
 
 
 def _settle(argument: Any, value: int) -> None:
+    """Replace an argument by a constant."""
     whole = ir.IntegerType.get_signless(64)
     argument.replace_all_uses_with(llvm.ConstantOp(whole, ir.IntegerAttr.get(whole, value)).result)
 
 
 def _all(operation: Any, kind: type) -> list[Any]:
+    """Return all operations of a kind inside an operation."""
     found: list[Any] = find_ops(operation, lambda each: isinstance(each, kind))
     return found

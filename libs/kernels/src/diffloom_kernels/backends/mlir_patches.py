@@ -1,7 +1,7 @@
-"""What numba-cuda-mlir 0.6.0 does wrong or not at all with device functions, done here in its place.
+"""Monkeypatches for faults and gaps of numba-cuda-mlir 0.6.0 in device functions.
 
-All of it is private to that release, so packages allow no other. Where the tests of
-``libs/kernels/tests/test_cuda_compilers.py`` fail with a later one, see first whether a patch is still needed.
+All patched names are private to that release, so the packages pin it. If tests of
+``libs/kernels/tests/test_cuda_compilers.py`` fail with a later release, check first whether each patch is still needed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _answers: dict[Any, Any] = {}
 
 @functools.cache
 def apply() -> None:
-    """Put the patches in place, once in a process."""
+    """Apply the patches, once per process."""
     mlir_lowering.MLIRLower.allocate_stack_space_for_vars_with_multiple_assigns = _allocate
     descriptor.MLIRDispatcher._compile_public = _compile
     Inlining._do_work = _inline_calls_of_many
@@ -38,8 +38,11 @@ def apply() -> None:
 
 
 def _allocate(self: Any, counts: dict[str, int]) -> None:
-    """Room for variables that are assigned more than once. numba-cuda-mlir takes a tuple of equal tuples for a tuple of
-    numbers there; elsewhere it takes them as it does unequal ones, which are well."""
+    """Allocate stack slots for variables that are assigned more than once.
+
+    numba-cuda-mlir treats a homogeneous tuple of tuples as a tuple of numbers here; it gets the slot of a general
+    tuple.
+    """
     rest = dict(counts)
     for name, count in counts.items():
         kind = self.get_numba_type(name) if count > 1 else None
@@ -50,24 +53,32 @@ def _allocate(self: Any, counts: dict[str, int]) -> None:
 
 
 def _compile(self: Any, signature: Any, abi_info: Any = None, output: Any = None) -> Any:
-    """A function for compiling. numba-cuda-mlir makes machine code of what a rule answers, at every call of it anew,
-    then writes its source into the caller all the same: here it is made once, and as source."""
+    """Compile a function, memoised for device functions.
+
+    numba-cuda-mlir compiles the implementation that an overload returns to machine code at every call, although it then
+    inlines its MLIR into the caller: here the MLIR is made once.
+    """
     if abi_info is None or output is not None or not self.targetoptions.get("device"):
         return _compile_whole(self, signature, abi_info=abi_info, output=output)
-    key = (self.py_func, abi_info["abi_name"])  # which tells the types
+    key = (self.py_func, abi_info["abi_name"])  # the mangled name encodes the types
     if key not in _answers:
         _answers[key] = self._compile_device_callee(signature, abi_name=abi_info["abi_name"])
     return _answers[key]
 
 
 def _from_return(self: Any, builder: Any, value: Any) -> Any:
-    """What a call gave, as a tuple of equal entries. Of a tuple of one numba-cuda-mlir hands over the entry itself."""
+    """Return a call's result as a homogeneous tuple; numba-cuda-mlir returns the bare entry for tuples of length
+    one.
+    """
     return self.from_data(builder, value if isinstance(value, tuple | list) else (value,))
 
 
 def _inline_calls_of_many(self: Any, state: Any, work_list: Any, block: Any, i: int, expr: Any, worker: Any) -> Any:
-    """Write a called function out in its caller. Python hands more than 30 arguments over as a tuple, ``*args``, which
-    numba-cuda-mlir refuses here: where it is known what the tuple is made of, these are the arguments."""
+    """Inline a call with more than 30 arguments.
+
+    CPython builds a tuple ``*args`` for them, which numba-cuda-mlir refuses to inline; the entries of a known tuple
+    become the arguments.
+    """
     if expr.op == "call" and expr.vararg is not None:
         entries = _entries(state.func_ir, expr.vararg)
         if entries is not None:
@@ -77,7 +88,7 @@ def _inline_calls_of_many(self: Any, state: Any, work_list: Any, block: Any, i: 
 
 
 def _entries(function: Any, value: Any) -> list[Any] | None:
-    """The variables that a tuple is made of: at once, or as a sum of tuples; None where it is neither."""
+    """Return the variables of a tuple that is built in place or as a sum of tuples; None for any other value."""
     try:
         made = function.get_definition(value)
     except KeyError:

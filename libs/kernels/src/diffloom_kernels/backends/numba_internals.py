@@ -1,9 +1,9 @@
-"""Private parts of numba that programs are compiled with, imported here and nowhere else.
+"""Private names of numba that compilation uses, imported here and nowhere else.
 
 Names that numba documents for extensions (types, typing templates, data models, ``cgutils``) are imported where they
-are used. Those below may change in any release. ``numba_mode`` imports what stands on them where the release was tried,
-and the plain mode never does. ``libs/kernels/tests/test_whole_program.py`` says what to look at before a release is
-added.
+are used. The names below may change in any release. ``numba_mode`` imports the modules that depend on them if the
+release was tried; the plain mode never does. ``libs/kernels/tests/test_whole_program.py`` lists the checks before a
+release is added.
 """
 
 from __future__ import annotations

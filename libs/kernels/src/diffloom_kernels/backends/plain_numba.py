@@ -1,8 +1,8 @@
-"""Compiling programs with what numba documents: the plain mode (``DIFFLOOM_PLAIN_NUMBA=1``).
+"""Compilation by documented parts of numba alone: the plain mode (``DIFFLOOM_PLAIN_NUMBA=1``).
 
-Device functions and entries are ordinary ``njit`` functions, machine code is kept by numba's own cache, and arguments
-are unpacked by numba's own wrapper. Results have the same bits as those of ``whole_program``, which has the functions
-of this module too; compiling takes longer, and so does the way of the arguments of a run into compiled code.
+Device functions and entries are ordinary ``njit`` functions, numba's own cache keeps machine code, and numba's wrapper
+unpacks arguments. Results have the same bits as with ``whole_program``, which has the same functions as this module;
+compiling and calls take longer.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from numba.core.errors import NumbaError
 from ..compile.cache import locked, writers
 from ..compile.notices import notice
 
-#: In names of what is called from several places and stays a function: the optimiser would make a copy for each.
+#: Part of the names of functions that must not be inlined, because they are called from many places.
 SHARED = "_dl_shared"
 
-#: Name of this way to compile, and compiler options of device functions that it has beside the public ones.
+#: Name of this mode, and its additional compiler options of device functions.
 NAME = "plain numba"
 OPTIONS: dict[str, Any] = {}
 #: None: numba does not document the lock that it holds while it compiles.
@@ -37,7 +37,7 @@ def make_device_function(function: Callable[..., Any], options: dict[str, Any]) 
 
 
 def make_entry(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Return the entry of a program, to be compiled, and kept by numba's cache where only the user can write."""
+    """Return the entry of a program, to be compiled; numba caches it if only the user can write to the folder."""
     folder = _numba_cache(Path(function.__code__.co_filename))
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -46,7 +46,7 @@ def make_entry(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def _numba_cache(source: Path) -> Path:
-    """Folder in which numba keeps machine code of functions of a file."""
+    """Return the folder in which numba caches the functions of a file."""
     return source.parent / "__pycache__"
 
 
@@ -66,7 +66,7 @@ def compile_entry(entry: Any, kinds: tuple[Any, ...], path: Path, title: str) ->
             return cast("Callable[..., Any]", entry.compile(kinds))
         except NumbaError:
             raise
-        except Exception:  # of a damaged file, or one that numba cannot use: compile anew
+        except Exception:  # the cached file is damaged, or numba cannot use it: compile anew
             for file in _numba_cache(path).glob(f"{path.stem}.*"):
                 file.unlink(missing_ok=True)
             return cast("Callable[..., Any]", entry.compile(kinds))
@@ -80,7 +80,7 @@ def get_assembly(entry: Any, kinds: tuple[Any, ...]) -> str:
 
 
 def argument_key(value: Any) -> Any:
-    """Return what of a value makes numba take it for another type."""
+    """Return the parts of a value that determine its numba type."""
     kind = type(value)
     if kind is np.ndarray:
         flags = value.flags
@@ -95,5 +95,5 @@ def argument_key(value: Any) -> Any:
 
 def describe_processor() -> str:
     """Return the processor that code is compiled for."""
-    told = numba.config.CPU_NAME, numba.config.CPU_FEATURES
-    return repr((llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), told))
+    chosen = numba.config.CPU_NAME, numba.config.CPU_FEATURES
+    return repr((llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), chosen))

@@ -1,4 +1,4 @@
-"""Compiling CUDA kernels on a machine without a GPU: to PTX, and by ptxas to machine code."""
+"""Compilation of CUDA kernels on a machine without a GPU: to PTX, and by ptxas to machine code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .cuda_compilers import chosen, cuda_module, is_mlir
 
 @dataclass(frozen=True)
 class Usage:
-    """What one kernel needs on one architecture, as ptxas reports it."""
+    """Resources of one kernel on one architecture, as ptxas reports them."""
 
     registers: int
     spill_bytes: int
@@ -31,7 +31,7 @@ class Usage:
 
 
 def find_ptxas() -> Path | None:
-    """ptxas of the nvidia-cuda-nvcc wheel, which takes what the compilers beside it write, else that of PATH."""
+    """Return ptxas of the nvidia-cuda-nvcc wheel, which matches the compilers beside it, else the one on PATH."""
     package = importlib.util.find_spec("nvidia")
     for folder in package.submodule_search_locations or [] if package else []:
         for candidate in sorted(Path(folder).glob("**/bin/ptxas*")):
@@ -41,7 +41,7 @@ def find_ptxas() -> Path | None:
 
 
 def why_unavailable() -> str | None:
-    """What is missing for compiling to PTX and machine code here, or None."""
+    """Return what is missing for compiling to PTX and machine code, or None."""
     if BOUNDS:
         return "CUDA's compilers cannot check bounds; unset DIFFLOOM_BOUNDS"
     if chosen() is None:
@@ -58,7 +58,9 @@ def why_unavailable() -> str | None:
 
 @contextlib.contextmanager
 def pretended_device(capability: tuple[int, int]) -> Iterator[None]:
-    """Let the compiler believe in a GPU of this capability: it asks when a kernel calls a device function."""
+    """Context manager: make the compiler see a GPU of this capability, because it asks when a kernel calls a device
+    function.
+    """
     holder: Any
     answer: Callable[..., Any]
     if is_mlir():
@@ -76,7 +78,7 @@ def pretended_device(capability: tuple[int, int]) -> Iterator[None]:
 
 
 def to_ptx(kernel: Any, args: tuple[Any, ...], capability: tuple[int, int]) -> str:
-    """PTX of a kernel for arguments of these types."""
+    """Return the PTX of a kernel for arguments of these types."""
     cuda = cuda_module()
     with pretended_device(capability):
         if is_mlir():
@@ -91,7 +93,7 @@ def to_ptx(kernel: Any, args: tuple[Any, ...], capability: tuple[int, int]) -> s
 
 
 def assemble(ptx: str, capability: tuple[int, int]) -> Usage:
-    """Machine code by ptxas; only what it reports is kept."""
+    """Assemble PTX by ptxas, and return the resources that it reports."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "kernel.ptx"
         source.write_text(ptx)
@@ -103,9 +105,9 @@ def assemble(ptx: str, capability: tuple[int, int]) -> Usage:
 
 
 def doubles(ptx: str) -> int:
-    """How many instructions of the kernels in a piece of PTX, and of the functions they call, are in float64.
+    """Return the number of float64 instructions in the kernels of a piece of PTX and in the functions they call.
 
-    Functions that were inlined may stand beside a kernel, and nobody calls them.
+    Functions that were inlined may remain in the text without a caller; they do not count.
     """
     ptx = re.sub(r"//.*", "", ptx)
     heads = list(re.finditer(r"^(?:\.\w+ )*\.(entry|func)\b\s*(?:\([^)]*\)\s*)?([\w$]+)", ptx, re.MULTILINE))
@@ -121,7 +123,7 @@ def doubles(ptx: str) -> int:
 
 
 def read_report(report: str) -> Usage:
-    """Registers, spills and stack from the words of ``ptxas -v``."""
+    """Return registers, spills and stack from the output of ``ptxas -v``."""
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", report)]
     stack = [int(n) for n in re.findall(r"(\d+) bytes stack frame", report)]
     spills = [int(a) + int(b) for a, b in re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", report)]

@@ -1,13 +1,12 @@
-"""Contexts in which numba types and writes device functions and programs faster than in its own.
+"""Faster typing and target contexts of numba for device functions and programs.
 
-Each answers as numba's own does: the type of a call of a known function on known types is remembered, registries that
-did not grow are not read again, types of functions without loops are inferred in one sweep, sizes of types are worked
-out once, and passes leave to the last of them how long variables live. Together they save a quarter of the time that
-compiling takes.
+They give the same answers as numba's contexts, in three quarters of the compile time: the type of a call of a known
+function on known types is memoised, registries are read again only if they grew, types in functions without loops are
+inferred in one sweep, sizes of types are memoised, and variable lifetimes are computed by the last pass alone.
 
-A context of numba's is copied and given a subclass. The copy shares all tables of the original, so that functions
-compiled in one are found in the other, and only the compilers of ``whole_program`` use it: nothing of numba is
-replaced, and what other threads compile meanwhile is compiled by numba as it stands.
+A context of numba's is copied and given a subclass. The copy shares all tables with the original, so functions compiled
+in one are found in the other. Only the compilers of ``whole_program`` use it: nothing in numba is replaced, and other
+threads compile with unchanged numba meanwhile.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from .numba_internals import (
     wrap_impl,
 )
 
-#: Calls remembered, after which all are forgotten.
+#: Largest number of memoised calls; then all are dropped.
 MOST_CALLS = 20_000
 
 _calls: dict[tuple[Any, ...], tuple[Any, Any]] = {}
@@ -49,7 +48,7 @@ _calls: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 @functools.cache
 def make_quick(typing: Any, target: Any) -> tuple[Any, Any]:
     """Return quick copies of a typing context and of the target context that belongs to it."""
-    typing.refresh()  # so that all registries are known
+    typing.refresh()  # installs all registries
     target.refresh()
     quick_typing, quick_target = _recast(typing, QuickTyping), _recast(target, QuickContext)
     quick_typing.callstack = _recast(typing.callstack, _QuickCallStack)
@@ -58,27 +57,28 @@ def make_quick(typing: Any, target: Any) -> tuple[Any, Any]:
 
 
 def _recast(original: Any, kind: type) -> Any:
-    """A shallow copy of an object, of a subclass of its class."""
+    """Return a shallow copy of an object as an instance of a subclass of its class."""
     made = copy.copy(original)
     made.__class__ = kind
     return made
 
 
 def _load_registries(self: Any) -> None:
-    """Take in what is new in the registries that are known; numba imports them all anew to find them."""
+    """Install the new entries of the known registries; numba's method imports all registries again to find them."""
     for registry in tuple(self._registries):
         self.install_registry(registry)
 
 
 class QuickTyping(Context):  # type: ignore[misc]
-    """numba's typing context, which remembers calls."""
+    """numba's typing context with memoised calls."""
 
     load_additional_registries = _load_registries
 
     def refresh(self) -> None:
-        """Nothing: the target context reads the registries of both, where they have grown."""
+        """Do nothing, because the target context refreshes the registries of both."""
 
     def _resolve_user_function_type(self, func: Any, args: Any, kws: Any, literals: Any = None) -> Any:
+        """Return the signature of a call, memoised for device functions and known functions."""
         known = self._lookup_global(func)
         called = func if known is None else known
         if type(called) is types.Dispatcher and not kws:
@@ -88,8 +88,8 @@ class QuickTyping(Context):  # type: ignore[misc]
         return super()._resolve_user_function_type(func, args, kws, literals)
 
     def _function_call(self, function: Any, args: Any) -> Any:
-        """How a function is called with arguments of these types."""
-        if any(isinstance(arg, types.Callable) for arg in args):  # functions would be kept alive
+        """Return the signature of a call of a known function with arguments of these types."""
+        if any(isinstance(arg, types.Callable) for arg in args):  # not memoised, which would keep functions alive
             return function.get_call_type(self, args, {})
         key = (function, args)
         if key in _calls:
@@ -103,9 +103,9 @@ class QuickTyping(Context):  # type: ignore[misc]
         return found
 
     def _device_call(self, function: Any, args: Any) -> Any:
-        """How a compiled function is called with arguments of these types.
+        """Return the signature of a call of a compiled function with arguments of these types.
 
-        Whole numbers that are written out are taken as any: numba would compile the function for each of them.
+        Integer literals are typed as int64, because numba would compile the function once for each literal.
         """
         known = function.dispatcher.__dict__.setdefault("_known_calls", {})
         if args not in known:
@@ -120,22 +120,24 @@ class QuickTyping(Context):  # type: ignore[misc]
 
 
 class _QuickCallStack(CallStack):  # type: ignore[misc]
-    """numba's stack of functions whose types are being inferred, which it shares."""
+    """numba's stack of functions in type inference, with which it shares its entries."""
 
     def register(self, target: Any, typeinfer: Any, func_id: Any, args: Any) -> Any:
-        typeinfer.__class__ = _QuickInferer  # it was made for this function alone
+        """Push a function, with a quick type inferer."""
+        typeinfer.__class__ = _QuickInferer  # the inferer belongs to this function alone
         return super().register(target, typeinfer, func_id, args)
 
 
 class _QuickInferer(TypeInferer):  # type: ignore[misc]
-    """Infers types in one sweep where statements depend on earlier ones alone."""
+    """Type inferer that makes one sweep over functions without loops."""
 
     def propagate(self, raise_errors: bool = True) -> Any:
+        """Infer the types."""
         if not _goes_back(self.blocks):
             try:
                 for constraint in self.constraints.constraints:
                     constraint(self)
-            except NumbaError:  # once more, for what numba says of it
+            except NumbaError:  # again, for numba's error message
                 return super().propagate(raise_errors)
             if all(variable.type is not None and variable.type.is_precise() for variable in self.typevars.values()):
                 return None
@@ -143,37 +145,37 @@ class _QuickInferer(TypeInferer):  # type: ignore[misc]
 
 
 def _goes_back(blocks: Any) -> bool:
-    """Whether a block goes on with one at or before it, as loops do."""
+    """Return True if the control flow has a backward edge, as loops do."""
     return any(label >= after for label, block in blocks.items() for after in block.terminator.get_targets())
 
 
 class QuickContext(CPUContext):  # type: ignore[misc]
-    """numba's knowledge of the processor and of how functions are written as LLVM code."""
+    """numba's CPU target context with memoised lookups."""
 
     load_additional_registries = _load_registries
 
     def refresh(self) -> None:
-        """Read the registries of this context and of the typing context, unless they are as they were."""
+        """Refresh the registries of this context and of the typing context if they have grown."""
         typing = self.typing_context
         known = [*self._registries, *typing._registries]
         size = len(known), sum(len(held) for each in known for held in vars(each).values() if type(held) is list)
         if typing.__dict__.get("_size_of_registries") != size:
             super().refresh()
             Context.refresh(typing)
-            typing._size_of_registries = size  # as it was before: what has grown meanwhile is read the next time
+            typing._size_of_registries = size  # size before the refresh: entries added meanwhile are read the next time
 
     def get_abi_sizeof(self, kind: Any) -> Any:
-        """Size of a type [bytes]: numba has LLVM read a module for each type, every time."""
+        """Return the size of a type [bytes], memoised, because numba has LLVM parse a module for each query."""
         sizes = self.target_data.__dict__.setdefault("_known_sizes", {})
         text = str(kind)
-        if "%" in text:  # called by a name, which tells nothing of it
+        if "%" in text:  # a named struct type does not show its fields
             return super().get_abi_sizeof(kind)
         if text not in sizes:
             sizes[text] = super().get_abi_sizeof(kind)
         return sizes[text]
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """The implementation of a function, found without a record of all its arguments."""
+        """Return the implementation of a function, found without numba's record of all its arguments."""
         plain = sig.as_function()
         key = fn.get_impl_key(plain) if isinstance(fn, types.Callable) else fn
         try:
@@ -183,7 +185,7 @@ class QuickContext(CPUContext):  # type: ignore[misc]
 
 
 class _Implementation(wrap_impl):  # type: ignore[misc]
-    """A function that writes LLVM code, with its context and signature."""
+    """Function that emits LLVM code, with its context and signature."""
 
     def __init__(self, found: Any, context: Any, signature: Any) -> None:
         self._callable = found
@@ -218,18 +220,24 @@ def _tidy(function: Any) -> None:
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Processing(IRProcessing):  # type: ignore[misc]
+    """numba's pass ``IRProcessing`` without variable lifetimes."""
+
     _name = "quick_ir_processing"
 
     def run_pass(self, state: Any) -> bool:
+        """Canonicalise the control flow."""
         _tidy(state.func_ir)
         return True
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Rewriting(GenericRewrites):  # type: ignore[misc]
+    """numba's pass ``GenericRewrites`` without variable lifetimes."""
+
     _name = "quick_generic_rewrites"
 
     def run_pass(self, state: Any) -> bool:
+        """Apply the rewrites that precede type inference."""
         blocks = state.func_ir.blocks
         for kind in rewrite_registry.rewrites["before-inference"]:
             rewrite = kind(state)
@@ -242,9 +250,12 @@ class _Rewriting(GenericRewrites):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _SingleAssignment(ReconstructSSA):  # type: ignore[misc]
+    """numba's pass ``ReconstructSSA`` without variable lifetimes."""
+
     _name = "quick_reconstruct_ssa"
 
     def run_pass(self, state: Any) -> bool:
+        """Bring the function into static single assignment form."""
         state.func_ir = reconstruct_ssa(state.func_ir)
         self._patch_locals(state)
         state.func_ir._definitions = build_definitions(state.func_ir.blocks)
@@ -254,16 +265,19 @@ class _SingleAssignment(ReconstructSSA):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _WithoutPhis(PreLowerStripPhis):  # type: ignore[misc]
+    """numba's pass ``PreLowerStripPhis``, after which variable lifetimes are computed."""
+
     _name = "quick_strip_phis"
 
     def run_pass(self, state: Any) -> bool:
+        """Replace phi nodes by assignments."""
         state.func_ir = self._strip_phi_nodes(state.func_ir)
         state.func_ir._definitions = build_definitions(state.func_ir.blocks)
         _tidy(state.func_ir)
         return True
 
 
-#: Passes by those of numba that they stand for. Device code has no generators, which numba's take care of too.
+#: Replacements by numba's pass; unlike numba's they do not handle generators, which device code does not have.
 QUICK_PASSES: dict[type, type] = {
     IRProcessing: _Processing,
     GenericRewrites: _Rewriting,
@@ -273,18 +287,19 @@ QUICK_PASSES: dict[type, type] = {
 
 
 class _QuickFlags(Flags):  # type: ignore[misc]
-    """Options of a compilation, listed without asking each for its value by name."""
+    """Compiler flags that list their values without one lookup by name for each."""
 
     __slots__ = ()
 
     def values(self) -> dict[str, Any]:
+        """Return the values of all flags."""
         return {**_DEFAULTS, **self._values}
 
 
-_QuickFlags.__name__ = Flags.__name__  # which becomes part of the names of functions
+_QuickFlags.__name__ = Flags.__name__  # the class name becomes part of symbol names
 _DEFAULTS = {name: option.default for name, option in Flags.options.items()}
 
 
 def make_flags_quick(flags: Any) -> None:
-    """Have the options of one compilation listed faster."""
+    """Make the flags of one compilation list their values faster."""
     flags.__class__ = _QuickFlags

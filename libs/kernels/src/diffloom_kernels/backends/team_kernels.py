@@ -1,15 +1,13 @@
-"""How threads that go through a pipeline together share the work of a pass and wait for its end.
+"""Work sharing and barrier of a thread team, as device functions.
 
-A tile has one word of memory, which only grows. In pass p it is 2 p while the tile is free for anyone, 2 p + 1 while
-somebody works on it, and more when it is done: 2 p + 2, which is free in pass p + 1, if another member did it, and
-2 p + 3, which is taken in pass p + 1, if its own member did, which from its first tile on does all of them.
+Each tile has an atomic word that only grows. In pass p it is 2 p while the tile is free, 2 p + 1 while a member works
+on it, and larger when it is done: 2 p + 2, which means free in pass p + 1, if another member did it, and 2 p + 3, which
+means taken in pass p + 1, if its own member did. So a member takes its own tile without an atomic operation from its
+first tile on, until another member has waited for it long, because a busy machine may deschedule a member at any time.
+From then on the slow member takes its own tiles by compare-and-swap like all members, and whichever member is running
+does the remaining tiles.
 
-That saves asking for each, until somebody has had to wait long: on a busy machine a member may lose its processor at
-any time. From then on the member that was waited for takes its tiles one by one, as others do, and whoever has a
-processor does what there is to do.
-
-A program has all this once, not in each of its passes (``_dl_shared``, see whole_program.py), and a team of one passes
-it by.
+A program contains this code once and not once per pass (``_dl_shared``, see whole_program.py); a team of one skips it.
 """
 
 from __future__ import annotations
@@ -22,21 +20,22 @@ from numba.extending import intrinsic
 
 from ..language import device, overloaded
 
-_WORD = 0  # of the tile; written and read by all
-_SLOW = 1  # whether somebody has waited long for this member; in the same cache line
-_PASSES = 16  # that the member has been through; its own, two cache lines from what others look at
+_WORD = 0  # word of the tile, shared by all members
+_SLOW = 1  # flag: a member has waited long for this one; in the same cache line
+_PASSES = 16  # number of passes this member has entered; private, two cache lines away from the shared words
 _HAS_BEGUN = 17
 ROW = 32
-#: How often a thread looks before it lets others have its processor: some microseconds, about two changes of thread.
+#: Polls before a thread yields its processor: some microseconds, about two context switches.
 _PATIENCE = 150
-#: How often until it sleeps [us]: somebody has lost a processor for long, and looking on would only take time from it.
+#: Polls before a thread sleeps, because polling would take time from a member that was descheduled.
 _LONG = 1000
+#: Length of a sleep [us].
 _NAP = 20
 
 
 @device
 def first_tile(team, member):
-    """The tile that this member begins a pass with, or -1: the pass is over."""
+    """Return the tile that this member begins a pass with, or -1 if the pass is over."""
     if team.shape[0] == 1:
         return 0
     return _dl_shared_begin(team, member)
@@ -44,7 +43,7 @@ def first_tile(team, member):
 
 @device
 def next_tile(team, member, tile):
-    """The tile after one that was done, or -1: the pass is over."""
+    """Return the tile after one that is done, or -1 if the pass is over."""
     if team.shape[0] == 1:
         return -1
     return _dl_shared_go_on(team, member, tile)
@@ -52,7 +51,9 @@ def next_tile(team, member, tile):
 
 @device
 def share(tiles, tile, count, width):
-    """First and last element, of so many, that make up a tile: the same share of all, in whole runs of this width."""
+    """Return the first element and the end of a tile: an equal share of ``count`` elements in whole runs of
+    ``width``.
+    """
     if tiles == 1:
         return 0, count
     runs = (count + width - 1) // width
@@ -62,6 +63,7 @@ def share(tiles, tile, count, width):
 
 @device(inline=False)
 def _dl_shared_begin(team, member):
+    """Enter a pass, and take the first tile."""
     number = enter_pass(team, member)
     if take_tile(team, member, member, number):
         return member
@@ -70,6 +72,7 @@ def _dl_shared_begin(team, member):
 
 @device(inline=False)
 def _dl_shared_go_on(team, member, tile):
+    """Release a tile, and take the next."""
     number = team[member, _PASSES] - 1
     leave_tile(team, member, tile, number)
     return other_tile(team, member, tile, number)
@@ -77,7 +80,7 @@ def _dl_shared_go_on(team, member, tile):
 
 @device
 def other_tile(team, member, tile, number):
-    """The next tile that nobody has taken; after a round, and when the others are done, -1."""
+    """Take the next free tile; after one round wait at the barrier and return -1."""
     tile = tile + 1 if tile + 1 < team.shape[0] else 0
     while tile != member:
         if take_tile(team, member, tile, number):
@@ -89,7 +92,7 @@ def other_tile(team, member, tile, number):
 
 @device
 def enter_pass(team, member):
-    """The number of the pass that this member comes to."""
+    """Return the number of the pass that this member enters."""
     number = team[member, _PASSES]
     team[member, _PASSES] = number + 1
     return number
@@ -97,7 +100,7 @@ def enter_pass(team, member):
 
 @device
 def take_tile(team, member, tile, number):
-    """Whether it is for this member to do the tile in this pass."""
+    """Try to take a tile in this pass, and return True on success."""
     if tile == member and team[member, _HAS_BEGUN] != 0:
         return True
     free = 2 * number
@@ -109,7 +112,7 @@ def take_tile(team, member, tile, number):
 
 @device
 def leave_tile(team, member, tile, number):
-    """Say that the tile is done."""
+    """Mark the tile as done."""
     if tile == member and team[member, _SLOW] == 0:
         write_word(team, tile, 2 * number + 3)
     else:
@@ -120,7 +123,7 @@ def leave_tile(team, member, tile, number):
 
 @device
 def wait_for_team(team, number):
-    """Wait until every tile of this pass is done."""
+    """Wait until every tile of this pass is done (barrier)."""
     for tile in range(team.shape[0]):
         polls = 0
         while read_word(team, tile) < 2 * number + 2:
@@ -131,17 +134,17 @@ def wait_for_team(team, number):
 
 
 def read_word(team, tile):
-    """The word, and with it all that was written before it was."""
+    """Return the word of a tile, by an atomic load with acquire ordering."""
     return team[tile, _WORD]
 
 
 def write_word(team, tile, value):
-    """Set the word, after all that was written before."""
+    """Set the word of a tile, by an atomic store with release ordering."""
     team[tile, _WORD] = value
 
 
 def replace_word(team, tile, value):
-    """Count the word up if it holds ``value``; whether it did."""
+    """Increment the word of a tile if it equals ``value`` (compare-and-swap), and return True on success."""
     held = team[tile, _WORD] == value
     if held:
         team[tile, _WORD] = value + 1
@@ -149,16 +152,18 @@ def replace_word(team, tile, value):
 
 
 def pause(polls):
-    """Wait a moment; after many looks let other threads run, after very many sleep."""
+    """Back off between polls: a pause instruction, after many polls a yield, after very many a sleep."""
 
 
 def _pointer(context, builder, team, args):
+    """Return the address of a tile's word."""
     fields = context.make_array(team)(context, builder, args[0])
     return builder.gep(fields.data, [builder.mul(args[1], ir.Constant(ir.IntType(64), ROW))])
 
 
 @intrinsic
 def _read(typingctx, team, tile):
+    """Emit an atomic load with acquire ordering."""
     def codegen(context, builder, sig, args):
         return builder.load_atomic(_pointer(context, builder, team, args), "acquire", 8)
 
@@ -167,6 +172,7 @@ def _read(typingctx, team, tile):
 
 @intrinsic
 def _write(typingctx, team, tile, value):
+    """Emit an atomic store with release ordering."""
     def codegen(context, builder, sig, args):
         builder.store_atomic(args[2], _pointer(context, builder, team, args), "release", 8)
         return context.get_dummy_value()
@@ -176,6 +182,7 @@ def _write(typingctx, team, tile, value):
 
 @intrinsic
 def _replace(typingctx, team, tile, value):
+    """Emit a compare-and-swap."""
     def codegen(context, builder, sig, args):
         after = builder.add(args[2], ir.Constant(ir.IntType(64), 1))
         pointer = _pointer(context, builder, team, args)
@@ -186,6 +193,7 @@ def _replace(typingctx, team, tile, value):
 
 @intrinsic
 def _pause(typingctx, polls):
+    """Emit the back-off."""
     def codegen(context, builder, sig, args):
         nothing = ir.FunctionType(ir.VoidType(), [])
         if "x86" in builder.module.triple:
@@ -207,19 +215,23 @@ def _pause(typingctx, polls):
 
 @overloaded(read_word)
 def _compiled_read(team, tile):
+    """Overload ``read_word``."""
     return lambda team, tile: _read(team, tile)
 
 
 @overloaded(write_word)
 def _compiled_write(team, tile, value):
+    """Overload ``write_word``."""
     return lambda team, tile, value: _write(team, tile, value)
 
 
 @overloaded(replace_word)
 def _compiled_replace(team, tile, value):
+    """Overload ``replace_word``."""
     return lambda team, tile, value: _replace(team, tile, value)
 
 
 @overloaded(pause)
 def _compiled_pause(polls):
+    """Overload ``pause``."""
     return lambda polls: _pause(polls)

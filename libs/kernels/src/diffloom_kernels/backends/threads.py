@@ -1,4 +1,4 @@
-"""How many threads the parallel target uses."""
+"""Number of threads of the parallel target."""
 
 from __future__ import annotations
 
@@ -13,22 +13,43 @@ _chosen: dict[str, int] = {}
 
 @dataclass(frozen=True)
 class Threads:
-    """Threads that the parallel target uses, and processors this process may use."""
+    """Threads that the parallel target uses, and processors that this process may use.
+
+    Args:
+        count: Number of threads in use.
+        available: Number of processors.
+    """
 
     count: int
     available: int
 
 
 def set_num_threads(count: int) -> None:
-    """Use ``count`` threads from now on, in every Python thread; overrides ``DIFFLOOM_NUM_THREADS``."""
+    """Set the number of threads for this process; overrides ``DIFFLOOM_NUM_THREADS``.
+
+    Args:
+        count: Number of threads, from 1 to the number of available processors.
+
+    Raises:
+        ValueError: ``count`` is outside that range.
+    """
     limit = _available()
     if not 1 <= count <= limit:
-        raise ValueError(f"{count} threads asked for; this process may use 1 to {limit}")
+        raise ValueError(f"set_num_threads: got {count}; this process may use 1 to {limit} threads")
     _chosen["count"] = count
 
 
 def num_threads() -> int:
-    """Threads the parallel target will use."""
+    """Return the number of threads that the parallel target uses.
+
+    Returns:
+        The number given to ``set_num_threads``, else ``DIFFLOOM_NUM_THREADS``, else all processors, or fewer in a
+            container
+        with a CPU limit.
+
+    Raises:
+        ValueError: ``DIFFLOOM_NUM_THREADS`` is not a positive integer.
+    """
     if "count" in _chosen:
         return _chosen["count"]
     return _from_environment(os.environ.get("DIFFLOOM_NUM_THREADS", ""))
@@ -36,6 +57,7 @@ def num_threads() -> int:
 
 @functools.cache
 def _from_environment(text: str) -> int:
+    """Return the number of threads for a value of ``DIFFLOOM_NUM_THREADS``."""
     limit = _available()
     if not text:
         return min(limit, _granted() or limit)
@@ -49,7 +71,7 @@ def _from_environment(text: str) -> int:
 
 
 def _granted(control: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Processors whose time a container may use, if that is limited: threads beyond would spend it on waiting."""
+    """Return the CPU limit of a container (cgroup quota) in processors, or None; more threads would only wait."""
     for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
         try:
             quota, period = " ".join((control / name).read_text() for name in files).split()
@@ -61,9 +83,14 @@ def _granted(control: Path = Path("/sys/fs/cgroup")) -> int | None:
 
 
 def threads() -> Threads:
-    """How many threads are used and could be."""
+    """Return the numbers of used threads and available processors.
+
+    Returns:
+        ``Threads`` of this process.
+    """
     return Threads(num_threads(), _available())
 
 
 def _available() -> int:
+    """Return the number of processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,13 +1,13 @@
-"""Compiling a program as one piece of LLVM code.
+"""Whole-program compilation: a program becomes one LLVM module.
 
-numba optimises every function on its own, makes machine code and a Python wrapper for it, then does all of that again
-in each function that calls it. Device functions are hardly ever called from outside a program, so theirs is only tidied
-until the program's entry gathers what it reaches, and has it optimised and translated once. What is not seen from
-outside is made private to the program: arguments that nobody reads are then not even passed.
+numba optimises every function on its own, emits machine code and a Python wrapper for it, and repeats all of that in
+each caller. Device functions are rarely called from outside a program, so they are only simplified at first; the entry
+links all functions that it reaches, and the result is optimised and translated once. Symbols that are not visible from
+outside become internal to the module, so that LLVM removes unread arguments.
 
-This stands on private parts of numba: on code libraries (``numba.core.codegen``), on how a compiler pipeline finds its
-own and on how results are taken apart. ``libs/kernels/tests/test_whole_program.py`` says what to look at when they
-change. ``plain_numba`` has the functions at the end of this module without any of it; ``numba_mode`` chooses.
+This relies on private parts of numba: code libraries (``numba.core.codegen``), the construction of compiler pipelines,
+and the serialisation of compile results. ``libs/kernels/tests/test_whole_program.py`` lists the checks for a new
+release. ``plain_numba`` has the public functions of this module without private parts; ``numba_mode`` chooses.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from .numba_internals import (
 from .plain_numba import SHARED
 from .quick_numba import QUICK_PASSES, make_flags_quick, make_quick
 
-#: Ends the names of what is private to a program. Its machine code takes other arguments than the device function's,
-#: and numba's linker, asked for a device function by name, would find it in any program that was loaded.
+#: Suffix of symbols that are internal to a program. Their machine code has another signature than the device
+#: function's, and numba's linker would find them by name in any loaded program.
 OWN = ".own"
 
 
 class _WithoutEnvironment:
-    """A code generator for code that is not run where it is made, so has no place for an environment."""
+    """Code generator for code that is not executed where it is made, so it has no environment to set."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -60,25 +60,28 @@ class _WithoutEnvironment:
         return getattr(self._codegen, name)
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class _NotRun(JITCodeLibrary):  # type: ignore[misc]
-    """Code that is not handed to the execution engine."""
+    """Code library that is not added to the execution engine."""
 
     @property
     def codegen(self) -> Any:
+        """Code generator without environments."""
         return _WithoutEnvironment(self._codegen)
 
     def get_pointer_to_function(self, name: str) -> int:
+        """Return a null address."""
         self._ensure_finalized()
         return 0
 
 
 class DeviceLibrary(_NotRun):
-    """LLVM code of one device function, without what it calls."""
+    """LLVM module of one device function, without its callees."""
 
     def _optimize_functions(self, module: Any) -> None:
+        """Simplify the function."""
         module.data_layout = self._codegen._data_layout
         passes, builder = _tidying(self._codegen)
         for function in module.functions:
@@ -86,14 +89,15 @@ class DeviceLibrary(_NotRun):
                 passes.run(function, builder)
 
     def finalize(self) -> None:
+        """Mark the library as final."""
         self._finalized = True
 
     def own_module(self) -> Any:
-        """The function alone, as something to link."""
+        """Return the module of this function alone, for linking."""
         return super()._get_module_for_linking()
 
     def _get_module_for_linking(self) -> Any:
-        """The function with all it calls: for libraries of numba's own, which look no further."""
+        """Return the function with all its callees, for numba's own libraries, which do not link callees of callees."""
         whole = self.own_module().clone()
         for library in _reached(self._linking_libraries):
             whole.link_in(_material(library), preserve=True)
@@ -101,13 +105,14 @@ class DeviceLibrary(_NotRun):
 
 
 class EntryLibrary(_NotRun):
-    """LLVM code of a program's entry together with all it reaches, and the machine code of that."""
+    """LLVM module of a program's entry with all functions that it reaches, and its machine code."""
 
     def _optimize_functions(self, module: Any) -> None:
-        """Not yet: all of it is optimised at the end."""
+        """Do nothing yet: the whole module is optimised at the end."""
         module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
+        """Link all reached functions, make them internal, optimise the module and emit its machine code."""
         for library in _reached(self._linking_libraries):
             self._final_module.link_in(_material(library), preserve=True)
         for function in self._final_module.functions:
@@ -126,7 +131,9 @@ class EntryLibrary(_NotRun):
         self._finalized = True
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """The machine code, and in place of the LLVM code a module that only tells the names it defines."""
+        """Return the machine code, and a stub module that only defines the exported symbols in place of the LLVM
+        code.
+        """
         names = self._codegen._create_empty_module(self.name)
         nothing = ir.FunctionType(ir.VoidType(), [])
         for function in self._final_module.functions:
@@ -140,16 +147,18 @@ class EntryLibrary(_NotRun):
 
 @functools.cache
 def _tidying(codegen: Any) -> Any:
-    """Passes over one function. They are kept: making them takes time, and memory that is never given back.
+    """Return the memoised passes over one function, at level 2.
 
-    Of the second level: the third writes loops twice while the bodies in them are still calls, which look short.
+    Level 3 would unroll loops whose bodies still look short because they are calls.
     """
     return codegen._function_pass_manager(opt=2)
 
 
 def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
-    """These libraries and those they use, each once, and after all that use it: else it might not be linked, since a
-    function that nothing refers to yet is left out."""
+    """Yield these libraries and all that they use, each once and after its users.
+
+    The order matters, because the linker drops a function that nothing refers to yet.
+    """
     seen: set[CPUCodeLibrary] = set()
     found: list[CPUCodeLibrary] = []
 
@@ -168,11 +177,12 @@ def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
 
 
 def _material(library: CPUCodeLibrary) -> Any:
+    """Return the module of a library that is linked."""
     return library.own_module() if isinstance(library, DeviceLibrary) else library._get_module_for_linking()
 
 
 class _LibraryCompiler(Compiler):  # type: ignore[misc]
-    """numba's compiler with a code library of another kind."""
+    """numba's compiler with a code library and a lowering pass of our own."""
 
     library: type[CPUCodeLibrary]
     lowering: type = NativeLowering
@@ -183,6 +193,7 @@ class _LibraryCompiler(Compiler):  # type: ignore[misc]
         super().__init__(*make_quick(typing, target), library, args, return_type, flags, locals)
 
     def define_pipelines(self) -> Any:
+        """Return the memoised passes: numba's without those that do nothing in device code."""
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.type_annotation = None
         inner = any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts)
@@ -193,12 +204,11 @@ class _LibraryCompiler(Compiler):  # type: ignore[misc]
         return _PIPELINES[type(self), inner]
 
 
-#: The passes of each compiler, for functions with inner ones and without.
+#: Pass managers by compiler and by whether the function has inner functions.
 _PIPELINES: dict[tuple[type, bool], list[PassManager]] = {}
 
 
-#: Passes of numba's that find nothing to do in device code. Each goes through every function, and most have all that
-#: is known of it worked out anew.
+#: Passes of numba's that do nothing in device code; most of them recompute all analyses of the function.
 _UNUSED = frozenset({
     "with_lifting", "Rewrite dynamic raises", "inline_inlinables", "find_literally", "literal_unroll",
     "LiteralPropagation", "inline_overloads", "nopython_rewrites", "nopython_supported_feature_validation",
@@ -208,9 +218,10 @@ _FOR_CLOSURES = frozenset({"inline_closure_likes", "make_function_op_code_to_jit
 
 
 class _Passes(PassManager):  # type: ignore[misc]
-    """Passes of numba's, run without telling of each what it was given, and how long it took."""
+    """Pass manager that runs passes without numba's event reports and timers."""
 
     def _runPass(self, index: int, each: Any, state: Any) -> None:
+        """Run one pass."""
         each.analysis = self._analysis
         with new_error_context("Pass {name}", name=each.name()):
             each.run_initialization(state)
@@ -219,7 +230,7 @@ class _Passes(PassManager):  # type: ignore[misc]
 
 
 def _changed(passes: PassManager, without: frozenset[str], lowering: type) -> PassManager:
-    """The passes without some, and with this one that writes LLVM code."""
+    """Return a pass manager without some passes, with the quick replacements and with another lowering pass."""
     kept = _Passes(passes.pipeline_name)
     left = [(each, why) for each, why in passes.passes if each._name not in without]
     others = {**QUICK_PASSES, NativeLowering: lowering}
@@ -229,7 +240,7 @@ def _changed(passes: PassManager, without: frozenset[str], lowering: type) -> Pa
 
 
 class DeviceCompiler(_LibraryCompiler):
-    """Compiles a device function as far as LLVM code."""
+    """Compiler of a device function to LLVM code."""
 
     library = DeviceLibrary
     lowering = DeviceLowering
@@ -240,16 +251,17 @@ class DeviceCompiler(_LibraryCompiler):
 
 
 class EntryCompiler(_LibraryCompiler):
-    """Compiles a program's entry with everything that it reaches."""
+    """Compiler of a program's entry with everything that it reaches."""
 
     library = EntryLibrary
     lowering = EntryLowering
 
 
 class EntryFunction(CPUDispatcher):  # type: ignore[misc]
-    """A function that is compiled without numba's stopwatches, each of which is told of all that any other measures."""
+    """Dispatcher that compiles without numba's timers, whose number of reports grows quadratically."""
 
     def compile(self, sig: Any) -> Any:
+        """Compile the function for a signature."""
         with global_compiler_lock, self._compiling_counter:
             args, return_type = normalize_signature(sig)
             if tuple(args) not in self.overloads:
@@ -258,7 +270,7 @@ class EntryFunction(CPUDispatcher):  # type: ignore[misc]
 
 
 class DeviceFunction(EntryFunction):
-    """A function for compiled code. Called from Python it works too, compiled on its own for that."""
+    """Dispatcher of a function for compiled code; a call from Python compiles an ordinary ``njit`` function."""
 
     _alone: Callable[..., Any] | None = None
 
@@ -270,20 +282,21 @@ class DeviceFunction(EntryFunction):
 
 
 def _make_function(kind: type, compiler: type, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return a dispatcher of this kind with a compiler class."""
     plain = {name: value for name, value in options.items() if name != "pipeline_class"}
     return kind(function, targetoptions={**plain, "nopython": True}, pipeline_class=compiler)
 
 
-#: Name of this way to compile, and compiler options of device functions that it has beside the public ones.
-#: _nrt=False: no reference counting, so taking an array out of a tuple is free (and allocating is a compile error).
+#: Name of this mode, and its additional compiler options of device functions. _nrt=False removes reference counting,
+#: so reading an array from a tuple costs nothing, and allocating is a compile error.
 NAME = "whole program"
 OPTIONS: dict[str, Any] = {"_nrt": False, "pipeline_class": DeviceCompiler}
-#: Held while something is compiled.
+#: Lock that is held during compilation.
 COMPILER_LOCK: Any = global_compiler_lock
-#: What of a value makes numba take it for another type.
+#: Function that returns the parts of a value that determine its numba type.
 argument_key = dispatcher.compute_fingerprint
 
-#: Where a compile result that was taken apart has its signature.
+#: Position of the signature in a serialised compile result.
 _SIGNATURE = list(signature(CompileResult._rebuild).parameters).index("signature") - 1
 
 
@@ -317,28 +330,27 @@ def compile_entry(entry: Any, kinds: tuple[Any, ...], path: Path, title: str) ->
         entry.compile(kinds)
         result = entry.overloads[kinds]
         parts = result._reduce()
-        if not result.library.has_dynamic_globals:  # addresses of this process
+        if not result.library.has_dynamic_globals:  # those are addresses of this process
             write_code(path, dumps(parts))
-    # The machine code is taken out of its compile result, so that nothing of its making is kept.
+    # Rebuild the result from its parts, so that nothing else of the compilation is kept.
     return cast("Callable[..., Any]", CompileResult._rebuild(result.target_context, *parts).entry_point)
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator]
 def _load(path: Path, kinds: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """Compiled code from disk, or None if there is none that can be used.
+    """Return compiled code from disk, or None if there is none that can be used.
 
-    numba's own cache would first load all it knows about compiling, which takes longer than everything else here
-    together; finished code needs none of it.
+    numba's cache would first load everything that compiling needs, which takes longer than all other steps together.
     """
     payload = read_code(path)
     if payload is None:
         return None
     try:
         parts = pickle.loads(payload)
-        if parts[_SIGNATURE].args != kinds:  # code for other arguments would take ours for something else
+        if parts[_SIGNATURE].args != kinds:  # code for other types would misread the arguments
             return None
         found = CompileResult._rebuild(cpu_target.target_context, *parts)
-    except Exception:  # whole, but not what this numba can use: compile anew
+    except Exception:  # intact, but unusable with this numba: compile anew
         return None
     return cast("Callable[..., Any]", found.entry_point)
 

@@ -1,1 +1,1 @@
-"""From plain Python to compiled code: reading, specialising, writing, keeping."""
+"""Compilation of pipelines: reading, specialising, writing source, caching."""

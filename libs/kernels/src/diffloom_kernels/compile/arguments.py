@@ -1,7 +1,7 @@
-"""Arguments of a run: tensors become arrays that share their memory, and everything gets a key to look code up by.
+"""Arguments of a call: tensors become numpy arrays over the same memory, and all arguments together a cache key.
 
-This is the whole cost of calling compiled code, so it takes care to be quick. *Records* are NamedTuples of arrays,
-numbers, further records, and of what is static: functions, flags, texts and ``Const`` numbers.
+This is the overhead of every call of compiled code, so it is written for speed. *Records* are NamedTuples of arrays,
+numbers, further records and compile-time values: functions, flags, strings and ``Const`` numbers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ Key = tuple[Any, ...]
 Arrays = list[NDArray[Any]]
 
 
-class OnGpu(Exception):  # noqa: N818  not an error: it turns a run towards the GPU
-    """An argument is in GPU memory."""
+class OnGpu(Exception):  # noqa: N818  not an error: it redirects a call to the GPU
+    """Signal that an argument is in GPU memory."""
 
 
 class BoundRecord:
-    """A record whose arrays stay the same from run to run: looked at once, and then passed for nothing.
+    """Record whose arrays keep their memory from call to call: it is converted once, and passed at no cost afterwards.
 
-    Whoever binds arrays must not move them; their contents may change. like: an array whose type floats take, where the
-    record itself has none.
+    The contents of the arrays may change; the arrays must not be moved or reallocated.
+
+    Args:
+        record: Record of arrays, numbers and compile-time values.
+        like: Array whose float type Python floats take, if the record itself has no array of floats.
     """
 
     __slots__ = ("_given", "_host", "_real", "key")
@@ -54,19 +57,23 @@ class BoundRecord:
 
     @property
     def record(self) -> Any:
-        """The record, with arrays of numpy's unless they are in GPU memory."""
+        """The record with numpy arrays in place of tensors, unless they are in GPU memory."""
         return self._given if self._host is None else with_real_scalars(structured(self._given), self._real)
 
     @property
     def host(self) -> tuple[Any, ...]:
-        """As plain tuples of arrays; raises OnGpu when they are not in host memory."""
+        """The record as plain tuples of numpy arrays.
+
+        Raises:
+            OnGpu: The arrays are in GPU memory.
+        """
         if self._host is None:
             raise OnGpu
         return self._host
 
 
-def inspected(args: Sequence[Any]) -> tuple[list[Any], Key]:
-    """Arguments as compiled code takes them, and what that code depends on."""
+def convert_arguments(args: Sequence[Any]) -> tuple[list[Any], Key]:
+    """Return arguments as compiled code takes them, and the key that its specialisation depends on."""
     arrays: Arrays = []
     statics: list[Any] = []
     loose = as_host([None if type(value) is BoundRecord else value for value in args], arrays, statics)
@@ -79,10 +86,19 @@ def inspected(args: Sequence[Any]) -> tuple[list[Any], Key]:
 
 
 def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any], record: bool = False) -> tuple[Any, ...]:
-    """Tensors, also inside tuples, as numpy arrays over the same memory; raises OnGpu at the first CUDA array.
+    """Return arguments with tensors, also those inside tuples, as numpy arrays over the same memory.
 
-    arrays: gets every array, in order. statics: gets record types, what records hold for the compiler only, and
-    ``float`` for every Python float.
+    Args:
+        args: Arguments, or entries of a record.
+        arrays: List that receives every array, in order.
+        statics: List that receives record types, compile-time values of records, and ``float`` for every Python float.
+        record: True if ``args`` are entries of a record, whose booleans are compile-time values.
+
+    Returns:
+        Converted arguments.
+
+    Raises:
+        OnGpu: An array is in GPU memory.
     """
     host = list(args)
     for k, value in enumerate(args):
@@ -110,18 +126,18 @@ def as_host(args: Sequence[Any], arrays: Arrays, statics: list[Any], record: boo
             if record:
                 statics.append(value)
         else:
-            host[k] = _from_elsewhere(value, arrays, statics)
+            host[k] = _convert_new_type(value, arrays, statics)
     return tuple(host)
 
 
-#: Types met so far: of records, of tensors, and of what code is written for and never handed over.
+#: Types met so far: records, tensors, and compile-time values, which are not passed.
 _records: set[type] = set()
 _tensors: set[type] = set()
 _for_the_compiler: set[type] = set()
 
 
-def _from_elsewhere(value: Any, arrays: Arrays, statics: list[Any]) -> Any:
-    """What is no number, plain tuple or array of numpy's, nor of a type met before."""
+def _convert_new_type(value: Any, arrays: Arrays, statics: list[Any]) -> Any:
+    """Convert a value whose type was not met before, and note its type."""
     if isinstance(value, Const):
         statics.append(int(value))
         return int(value)
@@ -139,12 +155,12 @@ def _from_elsewhere(value: Any, arrays: Arrays, statics: list[Any]) -> Any:
 
 
 def _columns(arrays: Arrays) -> list[int]:
-    """Last axes that may be known to the compiler; in which order an array lies, the fingerprint tells."""
+    """Return the last axes that the compiler may know, else 0; numba's key covers the memory order."""
     return [columns if (columns := array.shape[-1]) in KNOWN else 0 for array in arrays if array.ndim > 1]
 
 
 def structured(value: Any) -> Any:
-    """A value with arrays of numpy's in place of tensors, records as they are."""
+    """Return a value with numpy arrays in place of tensors and records unchanged."""
     if type(value) is BoundRecord:
         return value.record
     if isinstance(value, tuple):
@@ -155,12 +171,12 @@ def structured(value: Any) -> Any:
 
 
 def rebuilt(like: tuple[Any, ...], entries: list[Any]) -> tuple[Any, ...]:
-    """A tuple or record of these entries."""
+    """Return a tuple or record of the type of ``like`` with these entries."""
     return tuple(entries) if type(like) is tuple else type(like)(*entries)
 
 
 def is_cuda(value: Any) -> bool:
-    """Whether value is, or holds, an array in GPU memory."""
+    """Return True if a value is, or holds, an array in GPU memory."""
     try:
         as_host((value,), [], [])
     except OnGpu:
@@ -169,7 +185,7 @@ def is_cuda(value: Any) -> bool:
 
 
 def device_key(value: Any) -> Any:
-    """What code depends on in one argument of a run on CUDA."""
+    """Return the key that CUDA code depends on for one argument."""
     if isinstance(value, tuple):
         return (type(value), *map(device_key, value))
     if hasattr(value, "is_c_contiguous"):
@@ -180,27 +196,34 @@ def device_key(value: Any) -> Any:
     return type(value).__name__
 
 
-def told(key: Any) -> str:
-    """What code depends on as text that is the same in every process: functions by their names, since their content is
-    hashed with the source, and what Python shows of them tells where they lie in memory."""
+def stable_text(key: Any) -> str:
+    """Return a key as text that is the same in every process.
+
+    Functions are given by name: their content is hashed with the source, and their representations hold addresses.
+    """
     if isinstance(key, tuple):
-        return f"({', '.join(map(told, key))})"
+        return f"({', '.join(map(stable_text, key))})"
     function = getattr(key, "py_func", key)
     return f"{function.__module__}.{function.__qualname__}" if hasattr(function, "__qualname__") else str(key)
 
 
 def real_type(program: str, names: tuple[str, ...], args: Sequence[Any]) -> type[np.floating[Any]]:
-    """The one float type of the arrays in args; refuses a mixture."""
+    """Return the one float type of the arrays in ``args``.
+
+    Raises:
+        TypeError: Arrays differ in precision.
+    """
     found: dict[np.dtype[Any], str] = {}
     for name, value in zip(names, args, strict=True):
         _collect(name, value, found)
     if len(found) > 1:
-        said = ", ".join(f"{name} is {dtype}" for dtype, name in found.items())
-        raise TypeError(f"{program}: arrays of different precision ({said}); give all of them the same dtype")
+        listed = ", ".join(f"{name} is {dtype}" for dtype, name in found.items())
+        raise TypeError(f"{program}: arrays of different precision ({listed}); give all of them the same dtype")
     return next(iter(found)).type if found else np.float64
 
 
 def _collect(name: str, value: Any, found: dict[np.dtype[Any], str]) -> None:
+    """Collect the float types in a value, each with the name of the first array that has it."""
     if isinstance(value, tuple):
         fields = getattr(value, "_fields", None)
         for k, entry in enumerate(value):
@@ -212,7 +235,7 @@ def _collect(name: str, value: Any, found: dict[np.dtype[Any], str]) -> None:
 
 
 def with_real_scalars(value: Any, real: type[np.floating[Any]]) -> Any:
-    """Python floats, also inside tuples, as scalars of type ``real``, so that they do not widen float32."""
+    """Return a value with its Python floats as scalars of type ``real``, so that they do not widen float32."""
     if type(value) is float:
         return real(value)
     if isinstance(value, tuple):
@@ -221,5 +244,5 @@ def with_real_scalars(value: Any, real: type[np.floating[Any]]) -> Any:
 
 
 def has_floats(value: Any) -> bool:
-    """Whether value is, or holds, a Python float."""
+    """Return True if a value is, or holds, a Python float."""
     return type(value) is float or (isinstance(value, tuple) and any(map(has_floats, value)))

@@ -1,7 +1,8 @@
-"""Where generated source and compiled code are kept: a folder of the user, never the installation.
+"""Folder of generated source and compiled code, which belongs to the user and is never inside the installation.
 
-Compiled code is run as it stands, and what describes it is a pickle. So a file is opened only if nobody but the user
-can have written it, and unpickled only if its checksum holds. Everything else is a miss: compiled anew, and replaced.
+Compiled code is executed without further checks, and its description is a pickle. A file is therefore read only if no
+other user can have written it, and unpickled only if its checksum matches. Any other file counts as a miss: the code is
+compiled anew and the file replaced.
 """
 
 from __future__ import annotations
@@ -23,22 +24,30 @@ from .notices import compiling, notice
 fcntl: ModuleType | None
 try:
     fcntl = importlib.import_module("fcntl")
-except ImportError:  # not on this system: two processes may then compile the same thing twice, which is harmless
+except ImportError:  # absent on this system: two processes may then compile the same program, which is harmless
     fcntl = None
 
 
 _MARK = b"diffloom compiled code 1\n"
 _DIGEST = hashlib.sha256().digest_size
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 def cache_folder() -> Path:
-    """Folder of compiled kernels: below ``DIFFLOOM_CACHE_DIR``, else ``XDG_CACHE_HOME``, else ``~/.cache``."""
-    return _usable(os.environ.get("DIFFLOOM_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"))
+    """Return the folder of compiled kernels, below ``DIFFLOOM_CACHE_DIR``, else ``XDG_CACHE_HOME``, else ``~/.cache``.
+
+    Returns:
+        Folder that exists; one for this process alone if it cannot be written.
+
+    Raises:
+        InputError: Another user may write to the folder.
+    """
+    return _find_usable_folder(os.environ.get("DIFFLOOM_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"))
 
 
 @functools.cache
-def _usable(chosen: str | None, xdg: str | None) -> Path:
+def _find_usable_folder(chosen: str | None, xdg: str | None) -> Path:
+    """Return the folder of these settings, checked, or a temporary one."""
     try:
         if chosen:
             folder = Path(chosen).expanduser()
@@ -47,19 +56,20 @@ def _usable(chosen: str | None, xdg: str | None) -> Path:
         else:
             folder = Path("~/.cache/diffloom").expanduser()
         folder = folder.absolute() / "kernels"
-    except RuntimeError as error:  # there is no home
-        return _for_this_process("a folder of your own", error)
+    except RuntimeError as error:  # no home directory
+        return _make_temporary_folder("a folder of your own", error)
     try:
-        _make(folder)
+        _make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        return _for_this_process(str(folder), error)
-    _refuse_what_others_write(folder)
+        return _make_temporary_folder(str(folder), error)
+    _refuse_writable_by_others(folder)
     return folder
 
 
-def _for_this_process(folder: str, error: Exception) -> Path:
+def _make_temporary_folder(folder: str, error: Exception) -> Path:
+    """Return a temporary folder, with a notice of the error that made it necessary."""
     temporary = Path(tempfile.mkdtemp(prefix="diffloom-kernels-"))
     notice(
         f"cannot write compiled kernels to {folder} ({error}); using {temporary} for this process only. "
@@ -68,37 +78,39 @@ def _for_this_process(folder: str, error: Exception) -> Path:
     return temporary
 
 
-def _make(folder: Path) -> None:
-    """The folder and its parents, those that are new for the user alone."""
+def _make_folder(folder: Path) -> None:
+    """Create the folder and its missing parents, with access for the user alone."""
     for place in (*reversed(folder.parents), folder):
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700)
 
 
-def _refuse_what_others_write(folder: Path) -> None:
-    """Raise InputError if another user may put code where this one's programs look for it."""
+def _refuse_writable_by_others(folder: Path) -> None:
+    """Raise InputError if another user can put code into the folder."""
     for place in (folder, folder.parent):
         state = place.stat()
         reason = writers(state)
-        shared = place != folder and bool(state.st_mode & stat.S_ISVTX)  # such as /tmp: entries belong to their makers
+        shared = place != folder and bool(
+            state.st_mode & stat.S_ISVTX
+        )  # sticky bit, as of /tmp: only owners rename or delete entries
         if reason is None or shared:
             continue
         if place != folder and state.st_uid == 0 and not state.st_mode & 0o022:
-            continue  # the system's own
+            continue  # owned by the system
         from diffloom.interfaces import InputError
 
         raise InputError(
-            f"the folder of compiled code {str(place)!r} is not safe: {reason}, and what lies there is run as your "
-            "own. If you know what is in it, empty it and take the permission away (chmod go-w), else set "
-            "DIFFLOOM_CACHE_DIR to a folder of your own."
+            f"the folder of compiled code {str(place)!r} is not safe: {reason}, and code in it is run with your "
+            "rights. Empty it and remove the permission (chmod go-w), or set DIFFLOOM_CACHE_DIR to a folder that only "
+            "you can write to."
         )
 
 
 def write_once(path: Path, text: str) -> None:
-    """Make ``path`` hold ``text``; safe when several processes do so at once.
+    """Ensure that ``path`` holds ``text``; safe when several processes do so at once.
 
-    numba asks for the source of what it compiles by the name of its file: it is given the text itself, so that a file
-    that is damaged or could not be written does not matter.
+    numba reads the source of a function through ``linecache``, which gets the text itself, so that a file that is
+    damaged or could not be written does no harm.
     """
     content = text.encode()
     try:
@@ -112,13 +124,13 @@ def write_once(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock that belongs to ``path``, so that of two processes one compiles and the other loads."""
+    """Context manager: hold the lock of ``path``, so that of two processes one compiles and the other loads."""
     if fcntl is None:
         with compiling():
             yield
         return
     with contextlib.ExitStack() as stack:
-        # File systems without locks, full ones, locks that another user left: then both may compile.
+        # If the file system has no locks or is full, or the lock belongs to another user, both processes may compile.
         with contextlib.suppress(OSError):
             stream = stack.enter_context(open(path.with_suffix(".lock"), "w"))
             fcntl.flock(stream, fcntl.LOCK_EX)
@@ -127,18 +139,20 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def writers(state: os.stat_result) -> str | None:
-    """Who but the user may change a file or folder, in words; None where nobody may, or the system has no owners."""
+    """Return why another user can change a file or folder; None if only this user can, or the system has no owners."""
     if not hasattr(os, "geteuid"):
         return None
     if state.st_uid != os.geteuid():
         return "it belongs to another user"
     if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"others may write to it (mode {stat.S_IMODE(state.st_mode):o})"
+        return f"other users may write to it (mode {stat.S_IMODE(state.st_mode):o})"
     return None
 
 
 def read_code(path: Path) -> bytes | None:
-    """What ``write_code`` wrote, or None if it is not there, is damaged, or may be somebody else's."""
+    """Return the payload written by ``write_code``; None if it is absent or damaged, or another user can have written
+    it.
+    """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
         handle = os.open(path, flags)
@@ -159,12 +173,14 @@ def read_code(path: Path) -> bytes | None:
 
 
 def write_code(path: Path, payload: bytes) -> None:
-    """Keep ``payload`` for the next process; where that fails the notice says why, and the run goes on."""
+    """Write ``payload`` with its checksum for the next process; failure leads to a notice and not to an error."""
     write_file(path, _MARK + hashlib.sha256(payload).digest() + payload)
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Put a file in place whole, readable by the user alone; a full or read-only disk is told once and no error."""
+    """Write a file atomically, readable by the user alone; a full or read-only disk leads to one notice, not an
+    error.
+    """
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:40], suffix=".tmp")
@@ -172,8 +188,8 @@ def write_file(path: Path, content: bytes) -> None:
             stream.write(content)
         os.replace(temporary, path)
     except OSError as error:
-        if str(path.parent) not in _told:
-            _told.add(str(path.parent))
+        if str(path.parent) not in _reported:
+            _reported.add(str(path.parent))
             notice(f"cannot keep compiled code in {path.parent} ({error}); it is compiled again in the next process")
         _remove(temporary)
     except BaseException:
@@ -182,6 +198,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def _remove(temporary: str | None) -> None:
+    """Remove a temporary file if there is one."""
     if temporary is not None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

@@ -1,4 +1,4 @@
-"""Expressions written out: functions of records by name, ``*record`` entry by entry, ``static(...)`` as its value."""
+"""Specialisation of expressions: calls of functions in records, ``*record`` expansion, constants of ``static(...)``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 
 class Expressions(ast.NodeTransformer):
-    """One function's expressions, with what is known of its variables. maker: writes what they call."""
+    """Transformer of one function's expressions.
+
+    ``maker`` specialises the functions that they call; ``known`` holds the known values of the variables.
+    """
 
     def __init__(self, maker: Maker, known: Known) -> None:
         self.maker, self.known = maker, known
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Specialise a call: a ``static`` value, a ``tuple`` over a static sequence, a launch, or a function."""
         if (inner := self.known.static_argument(node)) is not None:
             return ast.Constant(self.known.settled(inner))
         function = self.known.of(node.func)
@@ -37,8 +41,9 @@ class Expressions(ast.NodeTransformer):
         return ast.Call(self._callee(node.func, function, values), made, [self.visit(k) for k in node.keywords])
 
     def _launch(self, node: ast.Call, function: Callable[..., Any]) -> ast.expr:
+        """Specialise a launch, and prune the records that it passes to the entries that the body reads."""
         if len(node.args) < 2 or node.keywords:
-            return node  # explained where launches are read
+            return node  # launches_in reports the error
         given = self._args(node.args[2:])
         values = [UNKNOWN, *(self.known.of(argument) for argument in given)]
         body = self._callee(node.args[1], self.known.of(node.args[1]), values)
@@ -52,14 +57,14 @@ class Expressions(ast.NodeTransformer):
         return ast.Call(ast.Name(function.__name__, ast.Load()), args, [])
 
     def _argument(self, node: ast.expr) -> ast.expr:
-        """An argument written out; a function that is known is called by name where it is used, and not passed."""
+        """Specialise an argument; a known function is called by name at its use, so None is passed in its place."""
         if is_function(self.known.of(node)) and isinstance(node, ast.Attribute | ast.Subscript):
             return ast.Constant(None)
         made: ast.expr = self.visit(node)
         return made
 
     def _args(self, args: list[ast.expr]) -> list[ast.expr]:
-        """Arguments with ``*record`` written out."""
+        """Return arguments with ``*record`` expanded."""
         made: list[ast.expr] = []
         for argument in args:
             if isinstance(argument, ast.Starred) and (rounds := self.known.rounds(argument.value)) is not None:
@@ -68,8 +73,8 @@ class Expressions(ast.NodeTransformer):
                 value = self.known.of(argument.value)
                 if not isinstance(value, tuple):
                     raise TypeError(
-                        f"{self.known.function.__name__}: {ast.unparse(argument)} is not known; pass the arguments by "
-                        "position, one by one or as *record"
+                        f"{self.known.function.__name__}: {ast.unparse(argument)} is not a record known before "
+                        "compiling; pass the arguments by position, one by one or as *record"
                     )
                 made += [entry(argument.value, k) for k in range(len(value))]
             else:
@@ -77,6 +82,7 @@ class Expressions(ast.NodeTransformer):
         return made
 
     def _callee(self, node: ast.expr, function: Any, values: list[Any]) -> ast.expr:
+        """Return the name of the function that a call reaches, specialised if it is generic or a pipeline."""
         if isinstance(function, Unknown):
             made: ast.expr = self.visit(node)
             return made
@@ -85,19 +91,21 @@ class Expressions(ast.NodeTransformer):
         return self._named(node, function)
 
     def _named(self, node: ast.expr, value: Any) -> ast.expr:
-        """A function, type or global by a name of its own."""
+        """Return a function, type or global under a global name."""
         if isinstance(node, ast.Name) and hasattr(builtins, node.id) and getattr(builtins, node.id) is value:
             return node
         wanted = getattr(value, "__name__", "") or (node.id if isinstance(node, ast.Name) else "named")
         return ast.Name(self.maker.bind(value, wanted if wanted.isidentifier() else "named"), ast.Load())
 
     def _tuple(self, rounds: list[ast.expr]) -> ast.expr:
+        """Return a tuple display of the entries."""
         made = [self.visit(e) for e in rounds]
-        # Python builds longer displays by way of a list, which the compiler does not follow.
+        # CPython builds displays of more than 30 entries from a list, which numba does not support.
         parts: list[ast.expr] = [ast.Tuple(made[k : k + 24], ast.Load()) for k in range(0, max(len(made), 1), 24)]
         return functools.reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), parts)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        """Select the branch of a conditional expression with a ``static`` condition."""
         condition = self.known.static_argument(node.test)
         if condition is not None:
             made: ast.expr = self.visit(node.body if self.known.settled(condition) else node.orelse)
@@ -106,6 +114,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Replace a name by the constant or function that it is known to be, and bind globals."""
         if node.id not in self.known.locals and isinstance(node.ctx, ast.Load):
             value = self.known.global_value(node.id)
             if isinstance(value, ModuleType) or not hasattr(builtins, node.id):
@@ -119,12 +128,14 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def _global_name(self, node: ast.Name, value: Any) -> ast.expr:
+        """Return the global name under which a value is bound."""
         for name, known in self.maker.source.names.items():
             if known is value:
                 return ast.Name(name, node.ctx)
         return ast.Name(self.maker.bind(value, node.id), node.ctx)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """Replace an attribute of a record that is a function by its global name."""
         value = self.known.of(node)
         if is_function(value) and isinstance(self.known.of(node.value), tuple):
             return self._named(node, value)
@@ -132,6 +143,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """Mark a subscript that selects an entry of a record."""
         of_record = isinstance(self.known.of(node.value), tuple) and isinstance(self.known.of(node.slice), int)
         self.generic_visit(node)
         node.of_record = of_record  # type: ignore[attr-defined]

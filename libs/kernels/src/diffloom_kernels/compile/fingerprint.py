@@ -1,7 +1,7 @@
-"""Content hashes of device functions, through everything they call.
+"""Content hashes of device functions and of all that they call.
 
-Compiled code is stored under a name that holds this hash: numba's own cache looks only at the file of the outermost
-function and would go stale when a callee changes. Bytecode is hashed, not text, so comments do not matter.
+Compiled code is stored under a name with this hash, because numba's cache looks only at the file of the outermost
+function and goes stale when a callee changes. Bytecode is hashed and not text, so comments do not matter.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from ..language import DEVICE_OPTIONS
 _PACKAGE = "diffloom_kernels"
 #: Libraries whose version stands for their content.
 _VERSIONED = ("numba", "numpy", "llvmlite", "numba-cuda", "numba-cuda-mlir")
-#: What of this package does not shape compiled code other than through the generated text, itself hashed.
+#: Modules of this package that affect compiled code only through the generated text, which is hashed itself.
 _HOST_ONLY = (
     "__init__", "arena", "arguments", "cache", "cuda", "cuda_check", "cuda_findings", "doctor", "expressions",
     "fingerprint", "memory_bound", "notices", "plugin", "program", "prune", "ptx", "read", "specialise",
     "static_values", "thread_team", "threads", "write",
 )  # fmt: skip
-#: What shapes code by one compiler for CUDA alone.
+#: Modules that affect the code of certain CUDA compilers only.
 _SHAPES_CUDA = {
     "cuda_compilers": ("numba-cuda", "numba-cuda-mlir"),
     "mlir_functions": ("numba-cuda-mlir",),
@@ -41,7 +41,9 @@ _SHAPES_CUDA = {
 
 @functools.cache
 def environment(target: str) -> str:
-    """What compiled code for cpu or cuda depends on besides its source: this package, the compilers and Python."""
+    """Return the hash of everything that code for "cpu" or "cuda" depends on besides its source: this package, the
+    compilers and Python.
+    """
     digest = hashlib.sha256()
     compiler = chosen() if target == "cuda" else None
     without = {*_HOST_ONLY, *(stem for stem, compilers in _SHAPES_CUDA.items() if compiler not in compilers)}
@@ -50,7 +52,7 @@ def environment(target: str) -> str:
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
         if path.stem not in without:
             digest.update(path.read_bytes())
-    # abiflags: without a global lock Python's objects lie in memory in another way, which compiled code reads.
+    # abiflags: compiled code reads Python objects, whose memory layout differs in free-threaded builds.
     python = (*sys.version_info[:3], getattr(sys, "abiflags", ""))
     digest.update(repr((python, cpu_compiler.NAME, sorted(DEVICE_OPTIONS.items(), key=str))).encode())
     for name in _VERSIONED:
@@ -62,7 +64,7 @@ def environment(target: str) -> str:
 
 
 def fingerprint(names: dict[str, object]) -> str:
-    """Hash of the objects a piece of source refers to by ``names``, and of all they refer to."""
+    """Return the hash of the objects that a piece of source refers to by ``names``, and of all that they refer to."""
     walk = _Walk()
     for name in sorted(names):
         walk.add(name)
@@ -71,16 +73,18 @@ def fingerprint(names: dict[str, object]) -> str:
 
 
 class _Walk:
-    """One traversal; every object enters the digest once."""
+    """Traversal of a graph of objects; every object enters the digest once."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self.seen: dict[int, object] = {}
 
     def add(self, text: object) -> None:
+        """Add the representation of a value to the digest."""
         self.digest.update(repr(text).encode() + b"\0")
 
     def visit(self, value: object, name: str) -> None:
+        """Add an object, and the objects it refers to, to the digest."""
         if id(value) in self.seen:
             self.add(("again", name))
             return
@@ -106,6 +110,7 @@ class _Walk:
             self.add(("opaque", type(value).__module__, type(value).__qualname__))
 
     def _visit_function(self, function: FunctionType, compiled: bool) -> None:
+        """Add a function: its code, defaults, closure and the globals that it names."""
         module = function.__module__ or ""
         self.add((module, function.__qualname__))
         if module.partition(".")[0] in sys.stdlib_module_names or module.split(".")[0] in ("numba", "numpy"):
@@ -113,7 +118,7 @@ class _Walk:
         if module == _PACKAGE or module.startswith(_PACKAGE + "."):
             return  # environment() covers this package
         if not compiled:
-            # A plain function is known to the compiler by an overload that may stand anywhere in its module.
+            # A plain function is compiled through an overload, which may be anywhere in its module.
             source = inspect.getsourcefile(function)
             self.add(Path(source).read_bytes() if source and Path(source).is_file() else function.__code__.co_code)
         self._visit_code(function.__code__)
@@ -126,6 +131,7 @@ class _Walk:
             self.visit(value, name)
 
     def _visit_code(self, code: CodeType) -> None:
+        """Add a code object with its constants."""
         self.add((code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_argcount, code.co_flags))
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
@@ -137,7 +143,7 @@ class _Walk:
 
 
 def referenced(code: CodeType, namespace: dict[str, object]) -> dict[str, object]:
-    """Globals that ``code`` names, and functions it may reach as attributes of modules it names."""
+    """Return the globals that ``code`` names, and device functions that it may reach as attributes of modules."""
     names = set(_all_names(code))
     found = {name: namespace[name] for name in sorted(names) if name in namespace}
     for module in [value for value in found.values() if isinstance(value, ModuleType)]:
@@ -149,5 +155,6 @@ def referenced(code: CodeType, namespace: dict[str, object]) -> dict[str, object
 
 
 def _all_names(code: CodeType) -> list[str]:
+    """Return the names used in a code object and in the code objects inside it."""
     inner = [name for constant in code.co_consts if isinstance(constant, CodeType) for name in _all_names(constant)]
     return list(code.co_names) + inner

@@ -1,12 +1,12 @@
-"""Compiling without keeping what compiling leaves behind.
+"""Bound on the memory that compiling leaves behind: large processes compile in a forked child.
 
-A compiled program leaves some 10 MB that neither numba nor LLVM gives back, against 0.2 MB that its machine code takes
-when it is loaded from disk. So a process that has compiled much forks for every further program: the child knows all
-that its parent does (closures, kernels of a script, plugins), compiles, writes the file of the code and ends; the
-parent loads that file. Until then programs are compiled in the process itself, since they share device functions.
+A compiled program leaves some 10 MB that neither numba nor LLVM frees; its machine code loaded from disk takes 0.2 MB.
+A process that has grown through compiling therefore forks for every further program. The child shares the parent's
+state (closures, kernels of a script, plugins), compiles, writes the file and exits; the parent loads the file. Before
+that, programs are compiled in the process itself, because they share device functions.
 
-Only Linux: elsewhere a fork is not safe beside other threads, or there is none, and the process compiles by itself. It
-does so too where a child came to nothing; an author's error is then raised where it belongs.
+Forks happen on Linux only, since they are unsafe or absent elsewhere. If a child fails, the process compiles itself, so
+that an author's error is raised where it can be caught.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ from .notices import compiling, counted
 
 Made = TypeVar("Made")
 
-#: What compiling may add to a process before children do it [MB]; ``DIFFLOOM_COMPILE_MEMORY`` says otherwise.
+#: Growth through compiling from which children compile [MB]; ``DIFFLOOM_COMPILE_MEMORY`` overrides it.
 MOST_KEPT = 400.0
-#: From here on each program's garbage is looked for at once: left for later it holds twice the memory that it fills
-#: [MB]. A first fit compiles less than that and does not take the time.
+#: Growth from which garbage is collected after each program [MB], because it would hold twice its size later. A first
+#: fit compiles less.
 FEW = 150.0
-#: A child that does nothing for so long hangs, or waits for another process as its parent can too [s].
+#: Idle polls, one a second, after which a child is taken to hang.
 MOST_IDLE = 60
 
 _kept = 0.0
-#: Whether somebody was found to have frozen objects: counting them takes as long as they are many, so it is done once.
+#: True once frozen objects of the user were found; counting them is slow, so it is done once.
 _frozen = False
 
 
 def compile_in_child_if_large(compiled: Callable[[], Made], stored: Path) -> Made:
-    """What ``compiled()`` gives, which reads ``stored`` or else compiles and writes it: in a child, if this process
-    has grown by enough."""
+    """Return ``compiled()``, which reads ``stored`` or else compiles and writes it, in a child if this process is
+    large.
+    """
     global _kept
     if stored.exists():
         return compiled()
@@ -63,8 +64,9 @@ def compile_in_child_if_large(compiled: Callable[[], Made], stored: Path) -> Mad
 
 @contextlib.contextmanager
 def _few_collections() -> Iterator[None]:
-    """Compiling makes very many small objects: looking through all that was there before (torch, numba) again and
-    again for garbage took a sixth of the time."""
+    """Context manager: make garbage collections rare, because compiling creates many objects and each collection would
+    scan those of torch and numba again.
+    """
     global _frozen
     _frozen = _frozen or gc.get_freeze_count() > 0
     thresholds, thaw = gc.get_threshold(), not _frozen
@@ -80,29 +82,34 @@ def _few_collections() -> Iterator[None]:
 
 
 def _most_kept() -> float:
-    told = os.environ.get("DIFFLOOM_COMPILE_MEMORY", "")
+    """Return the growth from which children compile [MB]."""
+    setting = os.environ.get("DIFFLOOM_COMPILE_MEMORY", "")
     try:
-        return float(told) if told else MOST_KEPT
+        return float(setting) if setting else MOST_KEPT
     except ValueError:
-        raise ValueError(f"DIFFLOOM_COMPILE_MEMORY is {told!r}; expected a number of MB, or inf") from None
+        raise ValueError(f"DIFFLOOM_COMPILE_MEMORY is {setting!r}; expected a number of MB, or inf") from None
 
 
 def _may_fork() -> bool:
-    """Not under a debugger, which would stop in the child where nobody sees it, nor without the compiler's lock."""
+    """Return True if a fork is safe: on Linux, with the compiler's lock, and not under a debugger, which would stop in
+    the child.
+    """
     possible = sys.platform == "linux" and hasattr(os, "pidfd_open") and compiler.COMPILER_LOCK is not None
     return possible and sys.gettrace() is None
 
 
 def release_memory() -> None:
-    """Return memory that was freed to the system, as far as the C library can: by itself the GNU one keeps what lies
-    below something that is still used, after an hour of tests as much as is used."""
+    """Return freed memory to the system (``malloc_trim``).
+
+    The GNU C library on its own keeps freed memory below a block that is still in use.
+    """
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):  # another C library
             ctypes.CDLL(None).malloc_trim(0)
 
 
 def measure_resident_memory() -> float:
-    """Memory of this process [MB]; 0 where the system does not tell."""
+    """Return the resident memory of this process [MB]; 0 if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -111,18 +118,18 @@ def measure_resident_memory() -> float:
 
 
 def _in_child(work: Callable[[], object]) -> None:
-    """Do ``work`` in a copy of this process, and wait for it."""
+    """Run ``work`` in a forked copy of this process, and wait for it."""
     try:
-        # With the compiler's lock, which the child would wait for in vain if another thread had it.
+        # Holds the compiler's lock: if another thread had it, the child would wait forever.
         with compiler.COMPILER_LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other threads: the child asks for nothing else that they may hold
+            warnings.simplefilter("ignore")  # about other threads; the child takes no other lock that they may hold
             child = os.fork()
-    except OSError:  # no memory or no leave for another process
+    except OSError:  # no memory or no permission for another process
         return
     if child == 0:
         _work_and_end(work)
     try:
-        with contextlib.suppress(OSError):  # a system of old, or somebody else has taken the child's end
+        with contextlib.suppress(OSError):  # old kernel, or another handler has reaped the child
             _wait(child)
     finally:
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
@@ -131,7 +138,7 @@ def _in_child(work: Callable[[], object]) -> None:
 
 
 def _work_and_end(work: Callable[[], object]) -> None:
-    """In the child: nothing of the parent's is closed, flushed or torn down."""
+    """Run ``work`` in the child, and exit without closing, flushing or tearing down anything of the parent's."""
     try:
         gc.freeze()
         work()
@@ -140,7 +147,10 @@ def _work_and_end(work: Callable[[], object]) -> None:
 
 
 def _wait(child: int) -> None:
-    """Until the child has ended, or hangs. Looks are counted, not seconds: both processes may be stopped meanwhile."""
+    """Wait until the child has ended or hangs.
+
+    The timeout counts polls, because both processes may be suspended in between.
+    """
     used, idle = 0, 0
     end = os.pidfd_open(child)
     ended = select.poll()
@@ -154,7 +164,7 @@ def _wait(child: int) -> None:
 
 
 def _ticks(process: int) -> int:
-    """Processor time of a process so far."""
+    """Return the processor time of a process so far [clock ticks]."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Messages about compilation: one line that changes on a terminal, the first and a sum elsewhere."""
+"""Messages about compilation: a status line on a terminal, elsewhere the first program and a final sum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _CLEAR = "\r\x1b[2K"
 
 
 class _Progress:
-    """What this process has compiled so far. busy: something may be; began: when it was, None while nothing is."""
+    """Count of compiled programs in this process.
+
+    ``busy`` is True inside ``compiling``; ``began`` is the start of the current compilation, None between compilations.
+    """
 
     def __init__(self) -> None:
         self.busy = False
@@ -25,7 +28,7 @@ class _Progress:
         self.spent = 0.0
 
     def tell(self, message: str) -> None:
-        """A program is compiled now: told at once if it is the first, or on a terminal, where the line goes again."""
+        """Report that a program is being compiled: on a terminal in a transient line, elsewhere if it is the first."""
         self.began = time.perf_counter()
         self.add()
         if terminal := _terminal():
@@ -35,13 +38,13 @@ class _Progress:
             print(f"diffloom: {message}", file=sys.stderr)
 
     def add(self) -> None:
-        """One more program."""
+        """Count one more program."""
         self.count += 1
         if self.count == 1:
             atexit.register(self.sum_up)
 
     def settle(self) -> None:
-        """It is done."""
+        """End the current compilation, and clear the status line."""
         if self.began is not None:
             self.seconds += time.perf_counter() - self.began
             self.began = None
@@ -50,7 +53,7 @@ class _Progress:
                 terminal.flush()
 
     def sum_up(self) -> None:
-        """What all came to, when the process ends."""
+        """Print the number of programs and the time at the end of the process."""
         if self.count > 1 and not _quiet():
             with contextlib.suppress(OSError, ValueError):  # stderr may be closed by now
                 print(f"diffloom: compiled {self.count} programs in {self.seconds:.0f} s, once", file=sys.stderr)
@@ -60,7 +63,7 @@ _PROGRESS = _Progress()
 
 
 def notice(message: str) -> None:
-    """Tell ``message`` through logging where it is set up, else on stderr; ``DIFFLOOM_QUIET=1`` silences it."""
+    """Report a message through logging if that is set up, else on stderr; ``DIFFLOOM_QUIET=1`` silences it."""
     if _quiet():
         return
     if _log.hasHandlers():
@@ -73,7 +76,7 @@ def notice(message: str) -> None:
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """While this lasts, a notice tells of progress and need not stay."""
+    """Context manager: notices inside report progress and are transient."""
     outermost, _PROGRESS.busy = not _PROGRESS.busy, True
     began = time.perf_counter()
     try:
@@ -87,7 +90,7 @@ def compiling() -> Iterator[None]:
 
 @contextlib.contextmanager
 def counted() -> Iterator[None]:
-    """A program is compiled in a child of this process, which tells of it; here it only counts."""
+    """Context manager: count a program that a child process compiles and reports."""
     began = time.perf_counter()
     yield
     if not _log.hasHandlers():
@@ -96,24 +99,28 @@ def counted() -> Iterator[None]:
 
 
 def compile_seconds() -> float:
-    """How long this process has spent on compiling and loading programs so far [s]: what a first run has beside the
-    work itself."""
+    """Return the time that this process has spent on compiling and loading programs so far [s].
+
+    Returns:
+        Seconds, by which a first run takes longer than later ones.
+    """
     return _PROGRESS.spent
 
 
 def _quiet() -> bool:
+    """Return True if ``DIFFLOOM_QUIET`` is set."""
     return os.environ.get("DIFFLOOM_QUIET", "") not in ("", "0")
 
 
 def _terminal() -> TextIO | None:
-    """The terminal that stderr is, or None. Live displays put something of their own in its place that keeps lines."""
+    """Return the terminal behind stderr, or None; live displays replace ``sys.stderr`` by a line buffer."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return None
     return sys.__stderr__
 
 
 def _shortened(message: str, terminal: TextIO) -> str:
-    """A line that breaks could not be taken back."""
+    """Return a message cut to one line, because a wrapped line cannot be cleared."""
     try:
         width = os.get_terminal_size(terminal.fileno()).columns or 80
     except (OSError, ValueError):

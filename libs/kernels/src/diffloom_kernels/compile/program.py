@@ -1,4 +1,4 @@
-"""Programs: pipelines that run on any target."""
+"""Programs: sets of pipelines that are compiled for the arguments and the target of a call."""
 
 from __future__ import annotations
 
@@ -29,25 +29,30 @@ from .write import generate
 
 Samples = dict[str, tuple[Any, ...]]
 
-#: One program at a time is built in a process: numba compiles one at a time anyway.
+#: Lock: one program is built at a time, because numba's compiler has a global lock anyway.
 _BUILDING = threading.RLock()
 
 TARGETS = ("auto", "serial", "parallel", "cuda")
 
-#: Nanoseconds of serial work in one pass from which threads pay: for a pipeline of a single pass, which has to start
-#: them, and for one of very many, where they only wait for each other.
+#: Serial work in one pass from which threads pay [ns]: for a pipeline of one pass, which has to start the threads, and
+#: for one of very many passes, whose cost is the barrier.
 PARALLEL_FROM = 30_000.0
 PARALLEL_FROM_WHEN_RUNNING = 1_100.0
 
 
 class Program:
-    """Pipelines over device functions, compiled for a target when first run there.
+    """Pipelines over device functions, compiled for a target when they first run there.
 
-    name: appears in messages and file names.
-    pipelines: plain functions whose statements loop, slice and launch; see ``launch``.
-    samples: ``samples(dtype)`` gives, by pipeline name, example arguments (numpy arrays, scalars, records of them);
-        from these the CUDA check learns the types to compile for.
-    spills: bodies whose kernels may spill a few registers on a GPU, by name, and why; the check says so.
+    program = Program("springs", (forces,))
+    program.run("forces", steps, x, nodes, stiffness, rest, slots)
+
+    Args:
+        name: Name in messages and file names.
+        pipelines: Plain functions whose statements loop, slice and launch; see ``launch``.
+        samples: ``samples(dtype)`` returns example arguments by pipeline name (numpy arrays, scalars, records), from
+            which
+            the CUDA check takes the types to compile for.
+        spills: Reasons by body for kernels that may spill a few registers on a GPU; the check prints them.
     """
 
     def __init__(
@@ -80,18 +85,30 @@ class Program:
     ) -> Any:
         """Run a pipeline.
 
-        Arguments are tensors or numpy arrays (used in place, never copied), records of them, and numbers. Python floats
-        take the dtype of the arrays, which must all have the same. target: auto, serial, parallel or cuda; auto is cuda
-        for CUDA tensors, else parallel where it pays. work: rough time of the largest pass on one core [ns], by which
-        auto decides; unknown means serial. passes: how many such passes the pipeline has. label: what is simulated or
-        drawn, for messages.
+        Args:
+            pipeline: Name of the pipeline.
+            *args: Tensors or numpy arrays (used in place, never copied), records of them, and numbers. Python floats
+                take the
+                dtype of the arrays, which must be one.
+            target: "auto", "serial", "parallel" or "cuda". "auto" is "cuda" for CUDA tensors, else "parallel" where it
+                pays.
+            work: Rough time of the largest pass on one core [ns], by which "auto" decides; None means serial.
+            passes: Number of passes of that size.
+            label: Name of what is simulated or drawn, for messages.
+
+        Returns:
+            Whatever the pipeline returns.
+
+        Raises:
+            ValueError: The target or the pipeline is unknown.
+            TypeError: Arrays differ in precision or device, or the number of arguments is wrong.
         """
         if target not in TARGETS:
             raise ValueError(f"{self.name}: target {target!r} is unknown; expected one of {', '.join(TARGETS)}")
         if target == "cuda":
             return self._run_on_gpu(pipeline, args)
         try:
-            host, key = arguments.inspected(args)
+            host, key = arguments.convert_arguments(args)
         except arguments.OnGpu:
             if target == "auto":
                 return self._run_on_gpu(pipeline, args)
@@ -111,6 +128,7 @@ class Program:
         return function(TEAM_OF_ONE, 0, *host)
 
     def _run_on_gpu(self, pipeline: str, args: tuple[Any, ...]) -> Any:
+        """Run a pipeline on CUDA."""
         from ..backends import cuda
 
         return cuda.run(self, pipeline, args)
@@ -118,7 +136,12 @@ class Program:
     def _build(
         self, pipeline: str, args: tuple[Any, ...], host: list[Any], label: str
     ) -> tuple[Callable[..., Any], Any, tuple[int, ...]]:
-        """Compiled code, the type that Python floats among its arguments take, and which arguments hold any."""
+        """Compile a pipeline.
+
+        Returns:
+            Compiled function, float type of Python floats among its arguments, and positions of the arguments that hold
+                any.
+        """
         given = tuple(map(arguments.structured, args))
         real = arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
         floats = tuple(k for k, value in enumerate(host) if arguments.has_floats(value))
@@ -131,12 +154,20 @@ class Program:
         title = f"{label or self.name}: {pipeline}, {real.__name__}"
         with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
             path = Path(str(module.__file__)).with_suffix(".code")
-            # What is made unpacks its arguments as these types without looking: it is called with such alone.
+            # Compiled code unpacks its arguments as these types without checks; the key ensures that they match.
             made = partial(compiler.compile_entry, getattr(module, pipeline), (*TEAM_KINDS, *kinds), path, title)
             return compile_in_child_if_large(made, path), real, floats
 
     def assembly(self, pipeline: str, *args: Any) -> str:
-        """Machine code of a pipeline for arguments of these types, as text: compiled anew, for inspection."""
+        """Return the machine code of a pipeline for arguments of these types, compiled anew, for inspection.
+
+        Args:
+            pipeline: Name of the pipeline.
+            *args: Arguments as for ``run``.
+
+        Returns:
+            Assembly as text.
+        """
         given = tuple(map(arguments.structured, args))
         given = arguments.with_real_scalars(
             given, arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
@@ -146,7 +177,19 @@ class Program:
             return str(compiler.get_assembly(getattr(module, pipeline), (*TEAM_KINDS, *map(type_of, given))))
 
     def parameters(self, pipeline: str, count: int) -> tuple[str, ...]:
-        """Argument names of a pipeline, checked against the number given."""
+        """Return the parameter names of a pipeline, after checking their number.
+
+        Args:
+            pipeline: Name of the pipeline.
+            count: Number of arguments given.
+
+        Returns:
+            Names of the parameters.
+
+        Raises:
+            ValueError: There is no such pipeline.
+            TypeError: The number of arguments is wrong.
+        """
         if pipeline not in self._functions:
             raise ValueError(f"{self.name} has no pipeline {pipeline!r}; it has {', '.join(self.pipelines)}")
         names = tuple(inspect.signature(self._functions[pipeline]).parameters)
@@ -157,10 +200,18 @@ class Program:
     def generated(
         self, pipeline: str, target: str, given: tuple[Any, ...], key: object, label: str = ""
     ) -> tuple[str, dict[str, object], str]:
-        """Source text for cpu or cuda, the objects its names stand for, and the file stem that tells its content.
+        """Generate the source of a pipeline.
 
-        given: arguments, whose structure the code is written for. key: their types, whose names tell all of them apart;
-        what they look like as text does not.
+        Args:
+            pipeline: Name of the pipeline.
+            target: "cpu" or "cuda".
+            given: Arguments, for whose structure the code is specialised.
+            key: Types of the arguments, hashed by their names, because their representations are ambiguous.
+            label: Name for messages and the file.
+
+        Returns:
+            Source text, objects by the global names it uses, and a file stem with the hash of all that the code depends
+                on.
         """
         source = specialise(cast("FunctionType", self._functions[pipeline]), given)
         text = generate(source, pipeline, target, f"{label or self.name}: {pipeline} for {target}")
@@ -169,7 +220,7 @@ class Program:
             text,
             fingerprint(source.names),
             environment(target),
-            arguments.told(key),
+            arguments.stable_text(key),
             compiler.describe_processor(),
         ):
             digest.update(part.encode() + b"\0")
@@ -178,28 +229,30 @@ class Program:
 
 
 def _interpret(function: Callable[..., Any], given: tuple[Any, ...], _team: Any, member: int, *host: Any) -> Any:
-    """The pipeline as plain Python: records as they are, with this call's arrays and numbers in them."""
+    """Run a pipeline as plain Python, with the records of ``given`` and the arrays and numbers of this call."""
     return function(*[_filled(like, value) for like, value in zip(given, host, strict=True)])
 
 
 def _filled(like: Any, value: Any) -> Any:
+    """Return ``like`` with the arrays and numbers of ``value`` in place."""
     if isinstance(like, tuple):
         return arguments.rebuilt(like, [_filled(a, b) for a, b in zip(like, value, strict=True)])
     return like if value is None else value
 
 
-#: Types of what a compiled pipeline takes before its own arguments: the team, and which of its members calls.
+#: Types of the leading arguments of a compiled pipeline: the team's memory and the number of the calling member.
 TEAM_KINDS = (type_of(TEAM_OF_ONE), types.int64)
 
-#: Every program made so far, by name: what the CUDA check goes through.
+#: All programs by name, for the CUDA check.
 REGISTERED: dict[str, Program] = {}
 
 
 def _choose(work: float | None, passes: int = 1) -> str:
+    """Return the target that "auto" stands for on the CPU: "parallel" if the work of a pass pays for the threads."""
     if work is None or threads.num_threads() == 1:
         return "serial"
-    if (told := os.environ.get("DIFFLOOM_PARALLEL_FROM")) is not None:
-        enough = float(told)
+    if (setting := os.environ.get("DIFFLOOM_PARALLEL_FROM")) is not None:
+        enough = float(setting)
     else:
         start = PARALLEL_FROM - PARALLEL_FROM_WHEN_RUNNING
         enough = PARALLEL_FROM_WHEN_RUNNING + start / max(passes, 1)
@@ -214,7 +267,15 @@ RecordedCalls = dict[str, tuple[Any, ...]]
 def record_calls(
     program: Program, answer: Callable[[str, tuple[Any, ...]], None] | None = None
 ) -> Iterator[RecordedCalls]:
-    """Note the arguments of every pipeline that would be run; ``answer`` may fill in what the caller goes on with."""
+    """Context manager: record the arguments of every pipeline of a program instead of running it.
+
+    Args:
+        program: Program that is patched while the context is active.
+        answer: Function of the pipeline's name and arguments that fills in the results the caller needs.
+
+    Returns:
+        Arguments by pipeline name.
+    """
     noted: RecordedCalls = {}
 
     def run(pipeline: str, *args: Any, **_: Any) -> None:

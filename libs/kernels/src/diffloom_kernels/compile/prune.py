@@ -1,8 +1,8 @@
-"""What a body really uses of the records it is given: passes hand on nothing else.
+"""Pruning of records to the entries that a body reads.
 
-A record passed by value costs a few instructions for every array in it, and kernels on CUDA may take only so many
-bytes of arguments. So a pass takes the arrays that its body reads, one by one, and puts them together again inside,
-with nothing in the places that are not read.
+A record passed by value costs a few instructions per array, and the parameters of a CUDA kernel have a size limit. A
+pass therefore takes the arrays that its body reads one by one and rebuilds the record inside, with None or 0 for the
+entries that are not read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Path = tuple[str | int, ...]
 
 
 class Uses:
-    """Which entries of their records written functions read."""
+    """Entries of record arguments that the specialised functions read."""
 
     def __init__(self) -> None:
         self._functions: dict[str, tuple[ast.FunctionDef, list[str], list[Any]]] = {}
@@ -23,21 +23,24 @@ class Uses:
         self._stores: dict[ast.FunctionDef, list[str]] = {}
 
     def add(self, tree: ast.FunctionDef, values: list[Any]) -> None:
-        """A function as it was written out, and what is known of its arguments."""
+        """Add a specialised function with the known values of its arguments."""
         self._functions[tree.name] = (tree, [argument.arg for argument in tree.args.args], values)
 
     def of(self, function: str, position: int) -> set[Path]:
-        """The entries that a function reads of its argument at this position; () where it takes it as a whole."""
+        """Return the entries that a function reads of the argument at ``position``; () is the whole argument."""
         if function not in self._functions:
             return {()}
         key = (function, position)
         if key not in self._found:
             tree, names, values = self._functions[function]
-            self._found[key] = {()}  # of a function that calls itself
+            self._found[key] = {()}  # for recursive functions
             self._found[key] = self._reads(tree, names[position], values[position])
         return self._found[key]
 
     def _reads(self, tree: ast.FunctionDef, root: str, value: Any) -> set[Path]:
+        """Return the entries that the statements of a function read of the record called ``root``, through aliases and
+        calls.
+        """
         if tree not in self._stores:
             inside = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
             self._stores[tree] = [node.id for node in inside if isinstance(node.ctx, ast.Store)]
@@ -70,7 +73,7 @@ class Uses:
 
 
 def _path(node: ast.AST, root: str, value: Any) -> Path | None:
-    """Which entry of the record called ``root`` an expression is, as far as it is one."""
+    """Return the entry of the record ``root`` that an expression is, or None if it is none."""
     parts: list[str | int] = []
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
@@ -92,19 +95,19 @@ def _path(node: ast.AST, root: str, value: Any) -> Path | None:
 
 
 def at(value: Any, path: Path) -> Any:
-    """An entry of a record."""
+    """Return the entry of a record at a path."""
     for part in path:
         value = value[part] if isinstance(part, int) else getattr(value, part)
     return value
 
 
 def entries(value: Any) -> Iterator[tuple[str | int, Any]]:
-    """The entries of a record by name, of a tuple by number."""
+    """Return the entries of a record by name, or of a tuple by number."""
     return zip(getattr(value, "_fields", range(len(value))), value, strict=True)
 
 
 def leaves(value: Any, used: set[Path], is_static: Callable[[Any], bool]) -> list[Path]:
-    """What is used of a record, array by array and number by number, in order."""
+    """Return the paths of the used arrays and numbers of a record, in order; compile-time values are left out."""
     found: list[Path] = []
 
     def walk(inner: Any, path: Path, whole: bool) -> None:
@@ -120,15 +123,22 @@ def leaves(value: Any, used: set[Path], is_static: Callable[[Any], bool]) -> lis
 
 
 def accessor(path: Path) -> str:
-    """How an entry is written: ``.rows[0]``."""
+    """Return the source text that selects an entry, such as ``.rows[0]``."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
 
 
 def rebuilt_text(
     value: Any, names: dict[Path, str], type_name: Callable[[type], str], unread: str = "None", path: Path = ()
 ) -> str:
-    """The record put together from its leaves, which have these names. unread: what stands for what nobody reads, a
-    whole tuple of arrays included."""
+    """Return the source text that rebuilds a record.
+
+    Args:
+        value: Record.
+        names: Names of its used leaves by path.
+        type_name: Function that returns the name of a record's type.
+        unread: Text that stands for entries that are not read, whole tuples of arrays included.
+        path: Path of ``value`` in the outermost record.
+    """
     if path in names:
         return names[path]
     if not isinstance(value, tuple):

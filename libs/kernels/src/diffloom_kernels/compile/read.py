@@ -1,4 +1,4 @@
-"""Reading pipelines: the source of functions, the launches in it and the names it refers to."""
+"""Syntax trees of pipelines: the source of functions, the launches in it and the names it refers to."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
 
-#: Names of launches: whether they use lanes, and whether a rest of less than a run may be left over.
+#: Launch functions by name: whether they use lanes, and whether a remainder of less than a run is possible.
 MARKERS = {"launch": (False, False), "launch_lanes": (True, True), "launch_runs": (True, False)}
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch statement: how many, which body, with what."""
+    """Launch statement: element count, body, its arguments, and whether it uses lanes and a scalar remainder loop."""
 
     count: ast.expr
     body: ast.expr
@@ -30,19 +30,18 @@ class Launch:
 
 @dataclass
 class Source:
-    """Functions as syntax trees, and the objects their free names stand for. Device functions are decorated."""
+    """Functions as syntax trees, and objects by the free names in them; device functions have a decorator."""
 
     functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
     names: dict[str, object] = field(default_factory=dict)
 
     def is_pipeline(self, name: str) -> bool:
-        """Whether function ``name`` is a pipeline and not a device function."""
+        """Return True if function ``name`` is a pipeline and not a device function."""
         return name in self.functions and not self.functions[name].decorator_list
 
 
 def copied(node: Node) -> Node:
-    """A copy of a syntax tree to change; what was noted at its nodes stays the same object. ``copy.deepcopy`` took a
-    third of the time of writing a program out."""
+    """Return a copy of a syntax tree, with annotations of nodes shared; much faster than ``copy.deepcopy``."""
     made = type(node).__new__(type(node))
     for name, value in vars(node).items():
         if isinstance(value, ast.AST):
@@ -54,22 +53,24 @@ def copied(node: Node) -> Node:
 
 
 class Renamed(ast.NodeTransformer):
-    """Expressions in place of names."""
+    """Transformer that replaces names by expressions."""
 
     def __init__(self, names: dict[str, ast.expr]) -> None:
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Replace a name."""
         return copied(self.names[node.id]) if node.id in self.names else node
 
 
-def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
-    """The syntax tree of a function, without decorators, type hints and docstring, to change."""
+def copy_tree(function: Callable[..., Any]) -> ast.FunctionDef:
+    """Return a copy of the syntax tree of a function, without decorators, type hints and docstring."""
     return copied(_parsed(function))
 
 
 @functools.lru_cache(maxsize=512)
 def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
+    """Return the memoised syntax tree of a function."""
     name = function.__name__
     try:
         text = inspect.getsource(function)
@@ -91,8 +92,9 @@ def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def local_paths(expressions: list[ast.expr], outer: set[str]) -> dict[str, ast.expr]:
-    """What the expressions take of their function's variables, by its text: names, and records' entries as far as
-    they are named, in order of first use."""
+    """Return the local variables, and entries of records, that the expressions read, by source text in order of first
+    use.
+    """
     found: dict[str, ast.expr] = {}
 
     def walk(node: ast.AST) -> None:
@@ -115,7 +117,7 @@ def local_paths(expressions: list[ast.expr], outer: set[str]) -> dict[str, ast.e
 
 
 def launches_in(node: ast.stmt) -> list[Launch] | None:
-    """The launches a statement stands for: one, or those of a ``with independent`` block; None for other statements."""
+    """Return the launches of a statement: one, or those of a ``with independent`` block; None for other statements."""
     if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr).rpartition(".")[2] == "independent":
         inner = [launches_in(child) for child in node.body]
         if any(found is None or len(found) != 1 for found in inner):
@@ -128,6 +130,11 @@ def launches_in(node: ast.stmt) -> list[Launch] | None:
 
 
 def _read_launch(call: ast.Call, lanes: bool, rest: bool) -> Launch:
+    """Return the launch that a call describes.
+
+    Raises:
+        TypeError: The call has too few arguments, keywords or starred arguments.
+    """
     text = ast.unparse(call)
     if len(call.args) < 2:
         raise TypeError(f"{text}: expected a count and a body, launch(n, body, ...)")

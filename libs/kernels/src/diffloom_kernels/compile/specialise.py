@@ -1,8 +1,8 @@
-"""Writing a pipeline out for the records it is given: loops over terms unrolled, functions in records named.
+"""Partial evaluation of a pipeline for its records: unrolls loops over terms and resolves functions held in records.
 
-The compilers know arrays, numbers and tuples of them. A record also holds functions, tuples of unlike terms, flags and
-widths; all that is known before compiling, and what follows from it is settled here, on syntax trees. What is left is
-plain code: the same statements in the same order.
+The compilers take arrays, numbers and tuples of them. A record also holds functions, tuples of unlike terms, flags and
+widths, all of which are known before compiling. They are resolved here on syntax trees; plain code remains, with the
+same statements in the same order.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any
 from ..language import independent
 from .expressions import Expressions
 from .prune import Uses
-from .read import Renamed, Source, copied, tree_of
+from .read import Renamed, Source, copied, copy_tree
 from .static_values import Known, is_function, launches, masked, stored_names, structure
 
 
 def specialise(pipeline: FunctionType, args: tuple[Any, ...]) -> Source:
-    """The source of ``pipeline`` and of all it reaches, written out for arguments of this structure."""
+    """Return the source of ``pipeline`` and of all functions it reaches, specialised for the structure of ``args``."""
     maker = Maker()
     maker.function(pipeline, [masked(value) for value in args], pipeline.__name__)
     return maker.source
 
 
 class Maker:
-    """Functions written so far, each once for a structure of its arguments."""
+    """Memoised specialisations of functions, one for each structure of their arguments."""
 
     def __init__(self) -> None:
         self.source = Source()
@@ -35,18 +35,18 @@ class Maker:
         self._made: dict[Any, str] = {}
 
     def function(self, function: FunctionType, values: list[Any], wanted: str) -> str:
-        """The name of ``function`` written for these arguments."""
+        """Return the name of ``function`` specialised for arguments of these known values."""
         key = (function, structure(tuple(values)))
         if key in self._made:
             return self._made[key]
-        tree = tree_of(function)
+        tree = copy_tree(function)
         taken = [argument.arg for argument in tree.args.args]
         if len(taken) != len(values):
             names = ", ".join(taken)
             raise TypeError(f"{function.__name__} takes {len(taken)} arguments ({names}), {len(values)} given")
         name = self._made[key] = self._free(wanted)
         tree.name = name
-        self.source.functions[name] = tree  # its place; what it calls comes before it when written
+        self.source.functions[name] = tree  # reserves the name; moved behind its callees below
         known = Known(function, dict(zip(taken, values, strict=True)), tree)
         tree.body = _Statements(known, Expressions(self, known)).block(tree.body) or [ast.Pass()]
         if not launches(function):
@@ -57,7 +57,7 @@ class Maker:
         return name
 
     def bind(self, value: object, wanted: str) -> str:
-        """A global name for an object."""
+        """Return a global name that stands for an object."""
         for name, known in self.source.names.items():
             if known is value:
                 return name
@@ -66,6 +66,7 @@ class Maker:
         return name
 
     def _free(self, wanted: str) -> str:
+        """Return an unused name like ``wanted``."""
         name, number = wanted, 1
         while name in self.source.names or name in self.source.functions or name in self._made.values():
             number += 1
@@ -74,14 +75,14 @@ class Maker:
 
 
 class _Statements:
-    """One function's way through its statements."""
+    """Specialises the statements of one function."""
 
     def __init__(self, known: Known, expressions: Expressions) -> None:
         self.known, self.expressions = known, expressions
         self.unrolled = 0
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Statements written out, up to where the function surely returns."""
+        """Return the specialised statements up to an unconditional return."""
         made: list[ast.stmt] = []
         for statement in statements:
             made += self.statement(statement)
@@ -90,7 +91,7 @@ class _Statements:
         return made
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
-        """One statement written out: none, one or several."""
+        """Return the statements that one statement becomes: none, one or several."""
         if isinstance(node, ast.For):
             return self._for(node)
         if isinstance(node, ast.If):
@@ -106,6 +107,7 @@ class _Statements:
         return [self.expressions.visit(node)]
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
+        """Unroll a loop over a static sequence, or keep it as a loop."""
         over = self.known.static_argument(node.iter)
         if over is not None:
             return [made for entry in self.known.entries(over) for made in self._once(node.target, entry, node.body)]
@@ -113,7 +115,7 @@ class _Statements:
         return self._open([loop], [ast.Assign([node.target], node.iter), *node.body])
 
     def _open(self, made: list[Any], inside: list[Any]) -> list[ast.stmt]:
-        """A loop that stays one: of what is assigned inside nothing is known before or after."""
+        """Specialise a loop that remains: variables assigned inside are unknown before and after it."""
         touched = stored_names(inside)
         self.known.forget(touched)
         made[0].body = self.block(made[0].body)
@@ -121,6 +123,7 @@ class _Statements:
         return made
 
     def _if(self, node: ast.If) -> list[ast.stmt]:
+        """Select the branch of a static condition, or specialise both branches and keep the values they agree on."""
         condition = self.known.static_argument(node.test)
         if condition is not None:
             return self.block(node.body if self.known.settled(condition) else node.orelse)
@@ -133,6 +136,7 @@ class _Statements:
         return [ast.If(test, body or [ast.Pass()], orelse)]
 
     def _with(self, node: ast.With) -> list[ast.stmt]:
+        """Specialise a ``with independent`` block; aliases of unrolled loops move in front of it."""
         if self.known.of(node.items[0].context_expr) is not independent:
             user = self.known.function.__name__
             raise TypeError(f"{user}, line {node.lineno}: only `with independent:` may be used here")
@@ -144,6 +148,7 @@ class _Statements:
         return [*aliases, ast.With([ast.withitem(ast.Name("independent", ast.Load()))], rest, lineno=node.lineno)]
 
     def _assign(self, node: ast.Assign) -> list[ast.stmt]:
+        """Specialise an assignment, and note the value of its target."""
         known = self.known.of(node.value)
         value = self.expressions.visit(node.value)
         for target in node.targets:
@@ -156,7 +161,7 @@ class _Statements:
         return [ast.Assign([self.expressions.visit(target) for target in node.targets], value)]
 
     def _once(self, target: ast.expr, entry: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
-        """One round of an unrolled loop."""
+        """Return one iteration of an unrolled loop, with the loop variables replaced by aliases."""
         made: list[ast.stmt] = []
         renamed: dict[str, ast.expr] = {}
         for name, value in _pairs(target, entry):
@@ -176,7 +181,7 @@ class _Statements:
 
 
 def _pairs(target: ast.expr, entry: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
-    """What each name of a loop's target stands for."""
+    """Yield each name in a loop's target with the expression it stands for."""
     if isinstance(target, ast.Name):
         yield target, entry
     elif isinstance(target, ast.Tuple) and isinstance(entry, ast.Tuple):

@@ -1,4 +1,6 @@
-"""What is known of values before compiling: of a record's lengths, functions and flags all, of arrays nothing."""
+"""Compile-time values: the structure of records is known (lengths, functions, flags), the contents of arrays are
+not.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,13 @@ from .read import MARKERS, Renamed, copied
 
 
 class Unknown:
-    """A value that is known only at run time; nothing can be asked of it before."""
+    """Value known only at run time; every operation on it raises TypeError."""
 
     def __repr__(self) -> str:
-        return "a value that may differ from run to run"
+        return "a value known only at run time"
 
     def _ask(self, *_other: object) -> Any:
+        """Raise TypeError."""
         raise TypeError(f"it depends on {self!r}")
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _ask
@@ -33,7 +36,7 @@ Values = dict[str, Any]
 
 
 def masked(value: Any, in_record: bool = False) -> Any:
-    """An argument without what may differ from run to run."""
+    """Return an argument with ``UNKNOWN`` in place of everything that may differ from call to call."""
     if isinstance(value, tuple):
         return rebuilt(value, [masked(entry, type(value) is not tuple) for entry in value])
     if isinstance(value, Const | str) or value is None or is_function(value):
@@ -42,20 +45,20 @@ def masked(value: Any, in_record: bool = False) -> Any:
 
 
 def structure(value: Any) -> Any:
-    """What of a value code may be written for: two values of one structure share it."""
+    """Return the key of a masked value: values of one structure share a specialisation."""
     if isinstance(value, tuple):
         return (type(value), *map(structure, value))
     return "unknown" if isinstance(value, Unknown) else value
 
 
 def is_function(value: Any) -> bool:
-    """Whether this is a function or type, or one made ready for the compiler."""
+    """Return True if a value is a function, a type, or a device function."""
     return callable(value) and not hasattr(value, "shape")
 
 
 @functools.cache
 def launches(function: Any) -> bool:
-    """Whether a plain function is a pipeline: it launches, itself or through another one."""
+    """Return True if a plain function is a pipeline, which launches directly or through another function."""
     if not isinstance(function, FunctionType) or hasattr(function, "__generic__"):
         return False
     names = function.__code__.co_names
@@ -66,9 +69,9 @@ def launches(function: Any) -> bool:
 
 
 class Known:
-    """What is known of one function's variables, at the statement that is being written.
+    """Known values of one function's variables at the statement that is being specialised.
 
-    values: by name; what is missing is unknown. locals: names of all its variables.
+    ``values`` holds them by name, and a missing name is unknown; ``locals`` holds the names of all variables.
     """
 
     def __init__(self, function: FunctionType, values: Values, tree: ast.FunctionDef) -> None:
@@ -77,7 +80,7 @@ class Known:
         self._is_pipeline = launches(function)
 
     def of(self, node: ast.expr) -> Any:
-        """The value of an expression as far as it is known."""
+        """Return the value of an expression, with ``UNKNOWN`` for the parts that are not known."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
@@ -97,7 +100,7 @@ class Known:
         elif (inner := self.static_argument(node)) is not None:
             return self.settled(inner)
         elif self._is_pipeline and (rounds := self.rounds(node)) is not None:
-            # Not in device functions: sums of numbers would be known from some callers and not from others.
+            # Pipelines only: device functions would be specialised for the numbers of some callers.
             return tuple(self.of(entry) for entry in rounds)
         elif isinstance(node, ast.Call) and not node.keywords:
             made = self.of(node.func)
@@ -106,18 +109,22 @@ class Known:
         return UNKNOWN
 
     def global_value(self, name: str) -> Any:
-        """What a name outside the function stands for."""
+        """Return the object behind a global name of the function."""
         if name in self.function.__globals__:
             return self.function.__globals__[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
         user = self.function.__name__
-        raise NameError(f"{user} refers to {name}, which is not defined where it was written")
+        raise NameError(f"{user} refers to {name}, which is not defined in its module")
 
     def settled(self, node: ast.expr) -> Any:
-        """The value of ``static(node)``."""
+        """Return the value of ``static(node)``.
+
+        Raises:
+            TypeError: The value is known only at run time.
+        """
         found_names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-        bound = {n.id for n in found_names if isinstance(n.ctx, ast.Store)}  # by a comprehension inside
+        bound = {n.id for n in found_names if isinstance(n.ctx, ast.Store)}  # by a comprehension in the expression
         names = {n.id for n in found_names} - bound
         space = {name: self.of(ast.Name(name, ast.Load())) for name in names}
         try:
@@ -129,16 +136,17 @@ class Known:
         return found
 
     def _said(self, node: ast.expr) -> str:
+        """Return the text of a ``static`` expression for messages."""
         return f"{self.function.__name__}: static({ast.unparse(node)})"
 
     def static_argument(self, node: ast.expr | None) -> ast.expr | None:
-        """The argument of ``static(...)`` if the expression is that."""
+        """Return the argument of an expression ``static(...)``, or None if it is another expression."""
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1):
             return None
         return node.args[0] if self.of(node.func) is static else None
 
     def entries(self, node: ast.expr) -> list[ast.expr]:
-        """An expression for each entry of a sequence that is known."""
+        """Return an expression for each entry of a known sequence."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             name = self.of(node.func)
             if name is reversed:
@@ -156,7 +164,7 @@ class Known:
         return [entry(node, k) for k in range(len(found))]
 
     def rounds(self, node: ast.expr) -> list[ast.expr] | None:
-        """What ``tuple(... for entry in static(...))`` is made of, entry by entry, if the expression is that."""
+        """Return the entries of ``tuple(... for entry in static(...))``, or None if the expression is another one."""
         if not (isinstance(node, ast.Call) and self.of(node.func) is tuple and len(node.args) == 1):
             return None
         (made,) = node.args
@@ -169,24 +177,24 @@ class Known:
         return [Renamed({loop.target.id: e}).visit(copied(made.elt)) for e in self.entries(over)]
 
     def forget(self, names: set[str]) -> None:
-        """Nothing is known of these variables any more."""
+        """Mark these variables as unknown."""
         for name in names:
             self.values.pop(name, None)
 
 
 def stored_names(nodes: Sequence[ast.AST]) -> set[str]:
-    """Names that are assigned somewhere inside."""
+    """Return the names that are assigned inside these nodes."""
     inside = [n for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)]
     return {n.id for n in inside if not isinstance(n.ctx, ast.Load)}
 
 
 def is_settled(value: Any) -> bool:
-    """Whether nothing of a value is left for run time."""
+    """Return True if a value is a compile-time constant as a whole."""
     return isinstance(value, str) or value is None or is_function(value)
 
 
 def record_types(value: Any) -> Iterator[type]:
-    """Types of the records in a value, itself included."""
+    """Yield the types of the records in a value, its own included."""
     if isinstance(value, tuple):
         if type(value) is not tuple:
             yield type(value)
@@ -195,5 +203,5 @@ def record_types(value: Any) -> Iterator[type]:
 
 
 def entry(sequence: ast.expr, k: int) -> ast.expr:
-    """Entry k of a sequence, as an expression."""
+    """Return entry k of a sequence as an expression."""
     return ast.Subscript(copied(sequence), ast.Constant(k), ast.Load())

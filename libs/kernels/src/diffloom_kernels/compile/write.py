@@ -1,9 +1,9 @@
-"""Turning pipelines into source for one target.
+"""Source generation from specialised pipelines, for one target.
 
-A launch becomes a call of a function of its own, a *pass*: on the CPU a loop over elements, on CUDA a kernel. Loops
-out of line compile to better code than loops in the midst of a pipeline. On the CPU a team of threads goes through the
-pipeline together and shares each pass (see backends/thread_team.py): starting threads anew for every pass would take
-longer than many a pass. A team of one, which is what serial means, does every pass whole.
+A launch becomes a call of a separate function, a *pass*: on the CPU a loop over elements, on CUDA a kernel. Loops in
+functions of their own compile to better code than loops inside a pipeline. On the CPU a team of threads executes the
+pipeline together and shares each pass (see backends/thread_team.py), because starting threads for every pass would take
+longer than many passes do. The serial target is a team of one thread, which does every pass as a whole.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ..backends.plain_numba import SHARED
 from .prune import accessor, rebuilt_text
 from .read import Launch, Source, copied, launches_in, local_paths
 
-#: Arguments that pipelines and passes hand on besides their own.
+#: Implicit leading arguments of pipelines and passes, by target.
 _CARRIED = {"cuda": ("_dl_stream",), "cpu": ("_dl_team", "_dl_member")}
 
-#: Most arrays and numbers that a CUDA kernel takes: it has 32,764 bytes for them, and an array of four axes takes 104.
+#: Most parameters of a CUDA kernel: they may take 32,764 bytes, and an array of four axes takes 104.
 MOST_PARAMETERS = 310
 
-#: The same for numba-cuda-mlir, which loads all of them before it looks which launch an element is of: with more, what
-#: is loaded for the others spills.
+#: Most parameters with numba-cuda-mlir, which loads all of them before it branches to a launch: with more, those of the
+#: other launches spill.
 MOST_PARAMETERS_BY_MLIR = 160
 
 HEADER = '''"""{title}
@@ -38,7 +38,11 @@ Generated from the pipelines and device functions of the modules named below; ed
 
 
 class Chunk(NamedTuple):
-    """One launch of a pass: the arguments of its body, those the pass takes, and how the first are made of these."""
+    """Launch inside a CPU pass.
+
+    ``args`` are the arguments of its body, ``used`` the parameters that the pass takes for them, and ``heads`` the
+    statements that build the former from the latter.
+    """
 
     number: int
     body: str
@@ -50,7 +54,11 @@ class Chunk(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """One launch of a CUDA kernel: the arguments of its body, and what the kernel takes for them, names by text."""
+    """Launch inside a CUDA kernel.
+
+    ``args`` are the arguments of its body as source text; ``texts`` gives the kernel's parameters by their text in the
+    pipeline.
+    """
 
     launch: Launch
     args: list[str]
@@ -58,7 +66,7 @@ class Taken(NamedTuple):
 
 
 def generate(source: Source, entry: str, target: str, title: str) -> str:
-    """Source text in which function ``entry`` runs that pipeline on ``target``: cpu or cuda."""
+    """Return the source text in which function ``entry`` runs that pipeline on ``target``, "cpu" or "cuda"."""
     writer = _Writer(source, entry, target)
     functions = [writer.function(name) for name in source.functions]
     modules = sorted({str(getattr(value, "__module__", "")) for value in source.names.values()} - {"", "builtins"})
@@ -69,15 +77,17 @@ def generate(source: Source, entry: str, target: str, title: str) -> str:
 
 
 class _Writer(ast.NodeTransformer):
+    """Writer of one program's source."""
+
     def __init__(self, source: Source, entry: str, target: str) -> None:
         self.source, self.entry, self.target = source, entry, target
         self.places = _places(source, entry)
         self.pipeline = entry
         self.passes: list[str] = []
-        self.views: dict[str, ast.expr] = {}  # variables of a pipeline that name parts of arrays, on CUDA
+        self.views: dict[str, ast.expr] = {}  # on CUDA: slices by the variables of a pipeline that name them
 
     def function(self, name: str) -> str:
-        """Text of function ``name`` with launches replaced."""
+        """Return the text of function ``name`` with its launches replaced by calls of passes."""
         tree = copied(self.source.functions[name])
         if not self.source.is_pipeline(name):
             return ast.unparse(ast.fix_missing_locations(tree))
@@ -90,13 +100,15 @@ class _Writer(ast.NodeTransformer):
         return f"@{'_dl_entry' if name == self.entry else '_dl_inner'}\n{ast.unparse(tree)}"
 
     def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
+        """Replace a block of independent launches."""
         return self._replace(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
+        """Replace a launch."""
         return self._replace(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        """On CUDA parts of arrays are taken in kernels, so what names them is written there again."""
+        """Note views of arrays on CUDA: slices are taken inside kernels, so their expressions are repeated there."""
         self.generic_visit(node)
         if self.target == "cuda" and isinstance(node.targets[0], ast.Name):
             value = _Renamed(self.views).expression(node.value)
@@ -106,12 +118,14 @@ class _Writer(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Pass the team or the stream on to other pipelines."""
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and self.source.is_pipeline(node.func.id):
             node.args[:0] = [ast.Name(extra, ast.Load()) for extra in _CARRIED[self.target]]
         return node
 
     def _replace(self, node: ast.stmt) -> ast.stmt | list[ast.stmt]:
+        """Return the statement that runs the launches of a statement."""
         launches = launches_in(node)
         if launches is None:
             self.generic_visit(node)
@@ -122,12 +136,12 @@ class _Writer(ast.NodeTransformer):
         return ast.parse(call).body
 
     def _name(self, kind: str, launches: list[Launch]) -> str:
-        """A name for a pass that profilers and reports can show."""
+        """Return a name for a pass that is meaningful in profilers."""
         bodies = "_and_".join(re.sub(r"\W+", "_", ast.unparse(launch.body)) for launch in launches)
         return f"{kind}_{len(self.passes)}_{bodies}"
 
     def _loops(self, launches: list[Launch]) -> str:
-        """Write a pass over the launches for the CPU; the statement that calls it."""
+        """Write a CPU pass over the launches, and return the statement that calls it."""
         name = self._name("_dl_pass" if self.places[self.pipeline] == 1 else f"{SHARED}_pass", launches)
         given: list[str] = []
         taken: list[str] = []
@@ -156,7 +170,9 @@ class _Writer(ast.NodeTransformer):
         return _team_loop(f"{name}({', '.join(['_dl_team.shape[0]', '_dl_tile', *given])})")
 
     def _cuda(self, launches: list[Launch]) -> str:
-        """Write kernels for the launches, as many in one as its parameters have room for; what launches them."""
+        """Write CUDA kernels for the launches, as many in each as its parameters allow, and return the statements to
+        launch them.
+        """
         groups: list[list[Taken]] = []
         most = MOST_PARAMETERS_BY_MLIR if is_mlir() else MOST_PARAMETERS
         for launch in launches:
@@ -169,9 +185,9 @@ class _Writer(ast.NodeTransformer):
         return "\n".join(map(self._kernel, groups))
 
     def _kernel(self, group: list[Taken]) -> str:
-        """Write a kernel for the launches of a group; the statement that launches it.
+        """Write a kernel for a group of launches, and return the statement that launches it.
 
-        Slices such as X[j] are taken inside the kernel: slicing device arrays on the host is slow.
+        Slices such as X[j] are taken inside the kernel, because slicing device arrays on the host is slow.
         """
         name = self._name("_dl_kernel", [taken.launch for taken in group])
         texts: dict[str, str] = {}
@@ -188,13 +204,15 @@ class _Writer(ast.NodeTransformer):
         return f"_dl_start({name}, _dl_stream, ({counts},), ({''.join(text + ', ' for text in texts)}))"
 
     def _cuda_argument(self, argument: ast.expr) -> tuple[str, dict[str, str]]:
-        """How a kernel makes an argument of its body, and what it takes for that, by its text in the pipeline."""
+        """Return the text of a body's argument inside a kernel, and the kernel's parameters for it by their text
+        outside.
+        """
         shown = _Renamed(self.views).expression(argument)
         text = ast.unparse(shown)
         if (pruned := getattr(shown, "pruned", None)) is not None:
             value, paths, types = pruned
             names = {path: _plain(text + accessor(path)) for path in paths}
-            # Not None for what nobody reads: compilers for CUDA do not take tuples of nothing else.
+            # 0 for unread entries, because the CUDA compilers do not take tuples of None alone.
             made = rebuilt_text(value, names, types.__getitem__, unread="0")
             return made, {text + accessor(path): name for path, name in names.items()}
         parts = {part: _plain(part) for part in local_paths([shown], {*self.source.functions, *self.source.names})}
@@ -203,18 +221,19 @@ class _Writer(ast.NodeTransformer):
 
 
 class _Renamed(ast.NodeTransformer):
-    """Expressions in place of others, by the others' text."""
+    """Transformer that replaces expressions by their source text."""
 
     def __init__(self, by_text: Mapping[str, ast.expr]) -> None:
         self.by_text = by_text
 
     def expression(self, node: ast.expr) -> ast.expr:
-        """A copy with the others in place."""
+        """Return a copy of an expression with the replacements."""
         made = self.visit(copied(node))
         assert isinstance(made, ast.expr)
         return made
 
     def visit(self, node: ast.AST) -> ast.AST:
+        """Replace a name, attribute or subscript whose text is known."""
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and (text := ast.unparse(node)) in self.by_text:
             return copied(self.by_text[text])
         made: ast.AST = super().visit(node)
@@ -222,9 +241,9 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _places(source: Source, entry: str) -> dict[str, int]:
-    """In how many places each pipeline stands when all of them are written out in the entry."""
+    """Return the number of copies of each pipeline when all are inlined into the entry."""
     found = dict.fromkeys(source.functions, 0) | {entry: 1}
-    for name in reversed(source.functions):  # callers come after what they call
+    for name in reversed(source.functions):  # callers come after their callees
         if source.is_pipeline(name):
             for node in ast.walk(source.functions[name]):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in found:
@@ -233,26 +252,27 @@ def _places(source: Source, entry: str) -> dict[str, int]:
 
 
 def _plain(text: str) -> str:
+    """Return text as part of an identifier."""
     return re.sub(r"\W+", "_", text).rstrip("_")
 
 
 def _single_call(chunk: Chunk, element: str) -> str:
-    """A body called for one element; the compiler is told what is known of the arguments."""
-    told = f"_dl_element_at({element}, ({', '.join(chunk.used)},))" if chunk.used else element
-    return f"{chunk.body}({', '.join([told, *chunk.args])})"
+    """Return the call of a body for one element, with the range assumption of its index."""
+    index = f"_dl_element_at({element}, ({', '.join(chunk.used)},))" if chunk.used else element
+    return f"{chunk.body}({', '.join([index, *chunk.args])})"
 
 
 def _run_call(chunk: Chunk) -> str:
-    """A body called for a run of elements."""
+    """Return the call of a body for a run of elements."""
     run = f"_dl_run_at(_dl_i, ({', '.join(chunk.used)},))"
     return f"{chunk.body}({', '.join([run, *chunk.args])})"
 
 
 def _team_loop(tile: str) -> str:
-    """One member's way through a pass; tile: the call that does one.
+    """Return one member's loop over the tiles of a pass; ``tile`` is the call that does one tile.
 
-    It is not written in the pass: what is called between two tiles would have all that the compiler keeps in registers
-    for the elements' loops put into memory, and taken from there by each element.
+    The loop is outside the pass, because the calls between two tiles would make the compiler spill the registers that
+    hold loop constants of the pass.
     """
     return _indented("_dl_tile = _dl_first_tile(_dl_team, _dl_member)\nwhile _dl_tile >= 0:", [
         tile,
@@ -261,7 +281,7 @@ def _team_loop(tile: str) -> str:
 
 
 def _tile_loops(chunks: list[Chunk]) -> list[str]:
-    """A tile of a pass: its share of each chunk, in whole runs of lanes."""
+    """Return the statements of a tile: its share of each chunk, in whole runs of lanes."""
     lines = [head for chunk in chunks for head in chunk.heads]
     for chunk in chunks:
         k = chunk.number
@@ -271,7 +291,7 @@ def _tile_loops(chunks: list[Chunk]) -> list[str]:
         ]
         if chunk.lanes:
             lines += [
-                # Not a range with steps: the compiler would ask whether they are zero.
+                # A while loop, because numba emits a zero-step check for a range with a step.
                 f"_dl_m{k} = _dl_e{k} - (_dl_e{k} - _dl_s{k}) % _dl_w{k}",
                 f"_dl_i = _dl_s{k}",
                 f"while _dl_i < _dl_m{k}:",
@@ -285,4 +305,5 @@ def _tile_loops(chunks: list[Chunk]) -> list[str]:
 
 
 def _indented(head: str, lines: list[str]) -> str:
+    """Return a block of statements below its head."""
     return "\n".join([head, *[f"    {line}" for line in lines]])

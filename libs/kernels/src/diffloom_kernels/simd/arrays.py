@@ -1,6 +1,7 @@
-"""Array elements by runs and node indices: ``mu[e]``, ``idx[e, 0]``, ``x[i, c]``, ``slots[e, a, c] = f``.
+"""Loads and stores of array elements by runs and node indices: ``mu[e]``, ``idx[e, 0]``, ``x[i, c]``, ``slots[e, a, c]
+= f``.
 
-Negative indices do not wrap, and bounds are checked only where all are (DIFFLOOM_BOUNDS=1).
+Negative indices do not wrap around, and bounds are checked with DIFFLOOM_BOUNDS=1 alone.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from .types import FloatLanes, IndexLanes, MaskLanes, Run, SceneNode, pack, pack
 
 
 class IndexTuple(types.Type):
-    """An index tuple that holds something else than whole numbers and slices.
+    """Type of an index tuple with an entry that is neither an integer nor a slice.
 
-    A type of its own: lowering getitem for plain tuples would take over all of numba's tuple indexing.
+    It is a type of its own, because lowering getitem for plain tuples would replace numba's tuple indexing.
     """
 
     def __init__(self, kinds, name):
@@ -28,14 +29,14 @@ class IndexTuple(types.Type):
 
 
 class IndexTupleModel(models.TupleModel):
-    """An index tuple is held as a tuple is."""
+    """Data model of an index tuple: that of a tuple."""
 
     def __init__(self, manager, kind):
         super().__init__(manager, types.Tuple(kind.kinds))
 
 
 class LaneIndex(IndexTuple):
-    """An index tuple that holds a run or node indices."""
+    """Type of an index tuple with a run or node indices."""
 
     def __init__(self, kinds):
         super().__init__(kinds, "lane_index")
@@ -46,6 +47,7 @@ register_model(LaneIndex)(IndexTupleModel)
 
 @lower_cast(types.BaseTuple, IndexTuple)
 def _tuple_to_index(context, builder, fromty, toty, value):
+    """Convert a tuple to an index tuple."""
     return context.cast(builder, value, fromty, types.Tuple(toty.kinds))
 
 
@@ -53,12 +55,13 @@ def _tuple_to_index(context, builder, fromty, toty, value):
 @lower_cast(IndexLanes, IndexTuple)
 @lower_cast(SceneNode, IndexTuple)
 def _single_to_index(context, builder, fromty, toty, value):
+    """Convert a single index to an index tuple."""
     return context.make_tuple(builder, types.Tuple(toty.kinds), [value])
 
 
 def _lane_index(array, index):
-    """The lane index for array[index], or None when no lanes are in it."""
-    if isinstance(index, LaneIndex):  # numba asks a second time, with the types of the first answer
+    """Return the index type of array[index], or None if it has no lanes."""
+    if isinstance(index, LaneIndex):  # numba types the call again with the types of the first answer
         return index
     kinds = tuple(index) if isinstance(index, types.BaseTuple) else (index,)
     lanes = [kind for kind in kinds if isinstance(kind, Run | IndexLanes)]
@@ -67,15 +70,17 @@ def _lane_index(array, index):
     if len(kinds) != array.ndim or len({kind.count for kind in lanes}) != 1:
         raise errors.TypingError(f"lanes index every axis of an array: {array.ndim} indices expected, got {len(kinds)}")
     if not all(isinstance(kind, Run | IndexLanes | types.Integer) for kind in kinds):
-        raise errors.TypingError("lanes index arrays together with whole numbers only, not slices")
+        raise errors.TypingError("lanes index arrays together with integers only, not slices")
     return LaneIndex([kind if isinstance(kind, Run | IndexLanes) else types.int64 for kind in kinds])
 
 
 def _count(index: LaneIndex) -> int:
+    """Return the number of lanes of an index."""
     return next(kind.count for kind in index.kinds if isinstance(kind, Run | IndexLanes))
 
 
 def _loaded(array: types.Array, count: int):
+    """Return the type of the lanes loaded from an array."""
     if isinstance(array.dtype, types.Float):
         return FloatLanes(array.dtype, count)
     if isinstance(array.dtype, types.Boolean):
@@ -87,21 +92,25 @@ def _loaded(array: types.Array, count: int):
 
 @infer_global(operator.getitem)
 class _LaneGetItem(AbstractTemplate):
+    """Typing rule of a load by lanes."""
     def generic(self, args, kws):
+        """Return the signature, or None."""
         index = _lane_index(*args)
         return signature(_loaded(args[0], _count(index)), args[0], index) if index else None
 
 
 @infer_global(operator.setitem)
 class _LaneSetItem(AbstractTemplate):
+    """Typing rule of a store by lanes."""
     def generic(self, args, kws):
+        """Return the signature, or None."""
         array, given, value = args
         index = _lane_index(array, given)
         if index is None:
             return None
         if not any(isinstance(kind, Run) for kind in index.kinds):
             raise errors.TypingError(
-                "cannot store through node indices: where two lanes name the same node one update would be lost. "
+                "cannot store through node indices: if two lanes had the same node, one update would be lost. "
                 "Write to the element's own slots and let nodes gather them."
             )
         lanes = _loaded(array, _count(index))
@@ -111,11 +120,12 @@ class _LaneSetItem(AbstractTemplate):
 
 
 def _entries(builder, index_type, index):
+    """Return the entries of an index tuple."""
     return [builder.extract_value(index, k) for k in range(len(index_type.kinds))]
 
 
 def address(context, builder, array_type, array, indices):
-    """Address of one array element."""
+    """Return the address of one array element."""
     fields = context.make_array(array_type)(context, builder, array)
     shape = cgutils.unpack_tuple(builder, fields.shape, array_type.ndim)
     if BOUNDS:
@@ -128,7 +138,7 @@ def address(context, builder, array_type, array, indices):
 
 
 def _addresses(context, builder, array_type, array, index_type, index):
-    """Address of every lane."""
+    """Return the address of every lane."""
     columns = []
     for kind, value in zip(index_type.kinds, _entries(builder, index_type, index), strict=True):
         if isinstance(kind, Run):
@@ -141,7 +151,7 @@ def _addresses(context, builder, array_type, array, index_type, index):
 
 
 def _is_contiguous(array_type, index_type) -> bool:
-    """Whether the lanes lie side by side in memory."""
+    """Return True if the lanes are consecutive in memory."""
     axis = {"C": -1, "F": 0}.get(array_type.layout)
     if axis is None or not isinstance(index_type.kinds[axis], Run):
         return False
@@ -149,7 +159,7 @@ def _is_contiguous(array_type, index_type) -> bool:
 
 
 def _first_address(context, builder, array_type, array, index_type, index):
-    """Address of lane 0, as a pointer to a vector."""
+    """Return the address of lane 0 as a pointer to a vector."""
     if BOUNDS:
         _addresses(context, builder, array_type, array, index_type, index)
     pointer = address(context, builder, array_type, array, _entries(builder, index_type, index))
@@ -159,6 +169,7 @@ def _first_address(context, builder, array_type, array, index_type, index):
 
 @lower_builtin(operator.getitem, types.Array, LaneIndex)
 def _load(context, builder, sig, args):
+    """Emit a load by lanes: one vector load if they are contiguous, else a gather by scalar loads."""
     array_type, index_type = sig.args
     if isinstance(array_type.dtype, types.Float) and _is_contiguous(array_type, index_type):
         pointer = _first_address(context, builder, array_type, args[0], index_type, args[1])
@@ -174,6 +185,7 @@ def _load(context, builder, sig, args):
 @lower_builtin(operator.setitem, types.Array, LaneIndex, MaskLanes)
 @lower_builtin(operator.setitem, types.Array, LaneIndex, IndexLanes)
 def _store(context, builder, sig, args):
+    """Emit a store by lanes: one vector store if they are contiguous, else scalar stores."""
     array_type, index_type, value_type = sig.args
     if isinstance(value_type, FloatLanes) and _is_contiguous(array_type, index_type):
         pointer = _first_address(context, builder, array_type, args[0], index_type, args[1])

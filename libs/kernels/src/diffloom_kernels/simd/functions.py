@@ -13,13 +13,14 @@ from .. import functions
 from ..language import overloaded
 from .types import FloatLanes, IndexLanes, MaskLanes, call_intrinsic, pack, unpack
 
-#: One vector instruction each.
+#: Functions that are one vector instruction.
 _NATIVE = {functions.sqrt: "llvm.sqrt", functions.floor: "llvm.floor", functions.absolute: "llvm.fabs"}
-#: Lane by lane, with the same routine as scalar code and so the same bits.
+#: Functions computed lane by lane with the routine of scalar code, which gives the same bits.
 _SCALARISED = {functions.exp: math.exp, functions.log: math.log, functions.sin: math.sin, functions.cos: math.cos}
 
 
 def _overload_native(function, name):
+    """Overload a function for lanes by an LLVM intrinsic."""
     @intrinsic
     def call(typingctx, x):
         def codegen(context, builder, sig, args):
@@ -33,12 +34,14 @@ def _overload_native(function, name):
 
 
 def _each_lane(context, builder, routine, real, vectors):
+    """Emit a scalar routine for every lane."""
     call = context.get_function(routine, signature(real, *[real] * len(vectors)))
     lanes = zip(*[unpack(builder, vector) for vector in vectors], strict=True)
     return pack(builder, [call(builder, list(lane)) for lane in lanes])
 
 
 def _overload_scalarised(function, routine):
+    """Overload a function for lanes by its scalar routine."""
     @intrinsic
     def call(typingctx, x):
         typingctx.resolve_function_type(routine, (x.dtype,), {})
@@ -61,6 +64,7 @@ for _function, _routine in _SCALARISED.items():
 
 @intrinsic
 def _atan2(typingctx, y, x):
+    """Emit ``math.atan2`` for every lane."""
     lanes = y if isinstance(y, FloatLanes) else x
     typingctx.resolve_function_type(math.atan2, (lanes.dtype, lanes.dtype), {})
 
@@ -72,6 +76,7 @@ def _atan2(typingctx, y, x):
 
 @overloaded(functions.atan2)
 def _lanes_atan2(y, x):
+    """Overload ``atan2`` for lanes."""
     if isinstance(y, FloatLanes) or isinstance(x, FloatLanes):
         return lambda y, x: _atan2(y, x)
     return None
@@ -79,6 +84,7 @@ def _lanes_atan2(y, x):
 
 @intrinsic
 def _fused(typingctx, a, b, c):
+    """Emit ``llvm.fmuladd`` on vectors."""
     lanes = next(kind for kind in (a, b, c) if isinstance(kind, FloatLanes))
 
     def codegen(context, builder, sig, args):
@@ -89,6 +95,7 @@ def _fused(typingctx, a, b, c):
 
 @overloaded(functions.fma)
 def _lanes_fma(a, b, c):
+    """Overload ``fma`` for lanes."""
     lanes = next((kind for kind in (a, b, c) if isinstance(kind, FloatLanes)), None)
     if lanes is not None and all(kind in (lanes, lanes.dtype) for kind in (a, b, c)):
         return lambda a, b, c: _fused(a, b, c)
@@ -97,6 +104,7 @@ def _lanes_fma(a, b, c):
 
 @overloaded(functions.constant)
 def _lanes_constant(x, value):
+    """Overload ``constant`` for lanes."""
     if isinstance(x, FloatLanes):
         kind = x.dtype
         return lambda x, value: kind(value)
@@ -105,6 +113,7 @@ def _lanes_constant(x, value):
 
 @overloaded(functions.reciprocal)
 def _lanes_reciprocal(x):
+    """Overload ``reciprocal`` for lanes."""
     if isinstance(x, FloatLanes):
         kind = x.dtype
         return lambda x: kind(1.0) / x
@@ -113,6 +122,7 @@ def _lanes_reciprocal(x):
 
 @intrinsic
 def _select(typingctx, c, a, b):
+    """Emit the selection between lanes by a mask."""
     lanes = next((kind for kind in (a, b) if isinstance(kind, FloatLanes | IndexLanes | MaskLanes)), None)
     if lanes is None:
         lanes = MaskLanes(c.count) if isinstance(a, types.Boolean) else FloatLanes(a, c.count)
@@ -131,6 +141,7 @@ def _select(typingctx, c, a, b):
 
 @overloaded(functions.where)
 def _lanes_where(c, a, b):
+    """Overload ``where`` for a mask, or for lanes with a scalar condition."""
     if isinstance(c, MaskLanes):
         return lambda c, a, b: _select(c, a, b)
     if isinstance(c, types.Boolean) and any(isinstance(kind, FloatLanes | IndexLanes | MaskLanes) for kind in (a, b)):
@@ -140,6 +151,7 @@ def _lanes_where(c, a, b):
 
 @intrinsic
 def _some(typingctx, c):
+    """Emit the test that some lane of a mask is set."""
     def codegen(context, builder, sig, args):
         bits = builder.bitcast(args[0], ir.IntType(c.count))
         return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
@@ -149,9 +161,11 @@ def _some(typingctx, c):
 
 @overloaded(functions.any_lane)
 def _lanes_anyl(c):
+    """Overload ``any_lane`` for masks."""
     return (lambda c: _some(c)) if isinstance(c, MaskLanes) else None
 
 
 @overloaded(functions.not_lanes)
 def _lanes_notl(c):
+    """Overload ``not_lanes`` for masks."""
     return (lambda c: ~c) if isinstance(c, MaskLanes) else None

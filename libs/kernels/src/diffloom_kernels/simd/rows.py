@@ -1,4 +1,4 @@
-"""Rows of three or four entries: lanes are loaded from them and stored to them by transposing in registers."""
+"""Loads and stores of rows of three or four entries under lanes, by transposition in registers."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from .types import FloatLanes, IndexLanes, Run, unpack_indices
 
 
 def _shuffle(builder, a, b, mask):
+    """Emit a shuffle of two vectors."""
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(mask)), mask))
 
 
-# Masks of two-operand shuffles of N lanes. Those within 16 byte halves are the cheap ones, hence two ways of going.
+# Masks of two-operand shuffles of N lanes. Shuffles within 16-byte halves are cheap, hence two variants.
 def _narrow_masks(count):
-    """Four byte lanes: interleave low and high pairs of every four, then join pairs."""
+    """Return the shuffle masks for 4-byte lanes: interleave low and high pairs of every four, then join pairs."""
     low = [group + k + half for group in range(0, count, 4) for k in (0, 1) for half in (0, count)]
     first = [group + k + half for group in range(0, count, 4) for half in (0, count) for k in (0, 1)]
     return low, [k + 2 for k in low], first, [k + 2 for k in first]
 
 
 def _wide_masks():
-    """Four lanes of eight bytes: interleave even and odd lanes, then join halves."""
+    """Return the shuffle masks for four 8-byte lanes: interleave even and odd lanes, then join halves."""
     return [0, 4, 2, 6], [1, 5, 3, 7], [0, 1, 4, 5], [2, 3, 6, 7]
 
 
 def _transposed(builder, a, b, c, d):
-    """The transpose of four vectors, each within groups of four lanes: (a, b, c, d) -> entries 0, 1, 2, 3 of each."""
+    """Emit the transpose of four vectors within groups of four lanes: (a, b, c, d) -> entries 0, 1, 2, 3 of each."""
     if isinstance(a.type.element, ir.FloatType):
         low, high, first, second = _narrow_masks(a.type.count)
         order = ((0, first), (0, second), (1, first), (1, second))
@@ -44,11 +45,12 @@ def _transposed(builder, a, b, c, d):
 
 
 def _can_transpose(real: types.Float, count: int) -> bool:
+    """Return True if the shuffles exist for this float type and lane count."""
     return count == 4 or (real.bitwidth == 32 and count == 8)
 
 
 def rows_of(builder, columns):
-    """Row l is (c0[l], c1[l], c2[l], c3[l]): N rows of four from four columns of N lanes."""
+    """Emit N rows of four from four columns of N lanes: row l is (c0[l], c1[l], c2[l], c3[l])."""
     count = columns[0].type.count
     mixed = _transposed(builder, *columns)
     groups = [[4 * g + k for k in range(4)] for g in range(count // 4)]
@@ -56,7 +58,7 @@ def rows_of(builder, columns):
 
 
 def columns_of(builder, rows):
-    """The first three columns, N lanes each, of N rows of four."""
+    """Emit the first three columns, N lanes each, of N rows of four."""
     count = len(rows)
     if count > 4:
         both = [*range(8)]
@@ -66,7 +68,7 @@ def columns_of(builder, rows):
 
 @intrinsic
 def _store_slots(typingctx, slots, run, vectors):
-    """Write the vec3 lanes of every corner to the slots of the run."""
+    """Emit stores of the vec3 lanes of every corner to the slots of a run."""
     lanes = FloatLanes(slots.dtype, run.count)
     corners = len(vectors)
 
@@ -85,10 +87,12 @@ def _store_slots(typingctx, slots, run, vectors):
 
 
 def _int(value):
+    """Return a 64-bit constant."""
     return ir.Constant(ir.IntType(64), value)
 
 
 def _is_slots(slots, e) -> bool:
+    """Return True if ``e`` is a run and slots can be stored as whole rows."""
     if not isinstance(e, Run):
         return False
     if not isinstance(slots, KnownRows) or slots.columns != 4 or slots.ndim != 3:
@@ -98,12 +102,13 @@ def _is_slots(slots, e) -> bool:
 
 @overloaded(memory.store_corners)
 def _store_corners(slots, e, vectors):
+    """Overload ``store_corners`` for runs."""
     return (lambda slots, e, vectors: _store_slots(slots, e, vectors)) if _is_slots(slots, e) else None
 
 
 @intrinsic
 def _load_vec3(typingctx, a, i):
-    """vec3 lanes from whole rows."""
+    """Emit loads of vec3 lanes from whole rows."""
     result = types.UniTuple(FloatLanes(a.dtype, i.count), 3)
 
     def codegen(context, builder, sig, args):
@@ -116,7 +121,7 @@ def _load_vec3(typingctx, a, i):
 
 @intrinsic
 def _store_vec3(typingctx, a, i, vector):
-    """vec3 lanes into whole rows, the last entry zero."""
+    """Emit stores of vec3 lanes as whole rows with a zero last entry."""
     lanes = FloatLanes(a.dtype, i.count)
 
     def codegen(context, builder, sig, args):
@@ -130,14 +135,14 @@ def _store_vec3(typingctx, a, i, vector):
 
 
 def _elements(builder, kind, value):
-    """The lanes of a run or of node indices, one by one."""
+    """Return the elements of a run, or node indices, as scalars."""
     if isinstance(kind, Run):
         return [builder.add(value, _int(lane)) for lane in range(kind.count)]
     return unpack_indices(builder, value)
 
 
 def row_pointer(context, builder, array_type, array, row):
-    """Address of a row of an array (rows, 3 or 4), as a pointer to a vector of four."""
+    """Return the address of a row of an array (rows, 3 or 4) as a pointer to a vector of four."""
     fields = context.make_array(array_type)(context, builder, array)
     if BOUNDS:
         cgutils.do_boundscheck(context, builder, row, cgutils.unpack_tuple(builder, fields.shape)[0], 0)
@@ -147,7 +152,7 @@ def row_pointer(context, builder, array_type, array, row):
 
 
 def load_row(context, builder, array_type, array, row):
-    """A row as a vector of four, the last entry zero where the row has three."""
+    """Emit the load of a row as a vector of four; the last entry is zero if the row has three."""
     pointer = row_pointer(context, builder, array_type, array, row)
     if array_type.columns == 4:
         return builder.load(pointer, align=array_type.dtype.bitwidth // 8)
@@ -161,13 +166,13 @@ def load_row(context, builder, array_type, array, row):
 
 
 def store_row(context, builder, array_type, array, row, value):
-    """Store a vector of four as a row; a row of three takes its first entries."""
+    """Emit the store of a vector of four as a row; a row of three takes its first entries."""
     pointer = row_pointer(context, builder, array_type, array, row)
     align = array_type.dtype.bitwidth // 8
     if array_type.columns == 4:
         builder.store(value, pointer, align=align)
         return
-    # Two plain stores: unlike a masked one they are seen by loads that follow soon.
+    # Two plain stores, because a masked store cannot be forwarded to the loads that follow.
     pair = _shuffle(builder, value, value, [0, 1])
     builder.store(pair, builder.bitcast(pointer, pair.type.as_pointer()), align=align)
     last = builder.extract_element(value, ir.Constant(ir.IntType(32), 2))
@@ -175,11 +180,13 @@ def store_row(context, builder, array_type, array, row, value):
 
 
 def _is_rows(a, i) -> bool:
+    """Return True if rows of the array can be loaded whole."""
     return isinstance(a, KnownRows) and a.ndim == 2 and _can_transpose(a.dtype, i.count)
 
 
 @overloaded(memory.ld3)
 def _ld3(a, i):
+    """Overload ``ld3`` for runs and node indices."""
     if not isinstance(i, IndexLanes | Run):
         return None
     return (lambda a, i: _load_vec3(a, i)) if _is_rows(a, i) else memory.ld3
@@ -187,6 +194,7 @@ def _ld3(a, i):
 
 @overloaded(memory.store_row3)
 def _store_row3(a, i, v):
+    """Overload ``store_row3`` for runs."""
     if not isinstance(i, Run):
         return None
     return (lambda a, i, v: _store_vec3(a, i, v)) if _is_rows(a, i) and a.columns == 4 else memory.store_row3

@@ -1,4 +1,4 @@
-"""How many lanes a launch uses, and the runs of that many elements, or single elements, that bodies are called with."""
+"""Lane counts of launches, and the runs or single elements that bodies are called with."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from ..language import overloaded
 from ..rowtypes import assume, assume_columns
 from .types import Run
 
-#: One AVX register. Narrower processors split it; wider ones gain nothing from more (register pressure).
+#: Size of one AVX register [bytes]. Processors with narrower registers split it; wider ones would suffer from register
+#: pressure.
 LANE_BYTES = 32
 
 
 def lane_count(args):
-    """Elements per run for a body with these arguments: 8 for float32, 4 for float64."""
+    """Return the number of elements per run for a body with these arguments: 8 for float32, 4 for float64.
+
+    Args:
+        args: Tuple of the arguments of the body.
+    """
     raise TypeError("lane_count works only in compiled code")
 
 
 def _float_arrays(kind):
+    """Yield the float types of the arrays in a type."""
     if isinstance(kind, types.BaseTuple):
         for entry in kind:
             yield from _float_arrays(entry)
@@ -28,6 +34,7 @@ def _float_arrays(kind):
 
 
 def _count_for(args) -> int:
+    """Return the number of lanes for arguments of these types."""
     real = next(_float_arrays(args), None)
     if real is None:
         raise errors.TypingError("launch_lanes: no float array among the arguments, so the number of lanes is unknown")
@@ -36,23 +43,29 @@ def _count_for(args) -> int:
 
 @overloaded(lane_count)
 def _lane_count(args):
+    """Overload ``lane_count``."""
     count = _count_for(args)
     return lambda args: count
 
 
 def align_stack(builder) -> None:
-    """Let a pass begin its stack at whole registers: of those that are kept there for want of registers, half might
-    else lie across two lines of the cache, by luck of the stack's size. That cost cloth's adjoint 8 %, fem's 25 %.
+    """Align the stack of a pass to whole registers, and forbid inlining it.
 
-    The pass stays a function of its own: where it is called once it would be written into its pipeline, whose stack is
-    as it is."""
+    Spilled registers would otherwise straddle cache lines, depending on the size of the stack frame: up to 25 % slower.
+    An inlined pass would use the stack frame of its pipeline, which is not aligned.
+    """
     builder.function.attributes.add("noinline")
     builder.function.attributes.alignstack = LANE_BYTES
 
 
 @intrinsic
 def run_at(typingctx, start, args):
-    """The run of elements that begins at ``start``."""
+    """Return the run of elements that begins at ``start``.
+
+    Args:
+        start: First element.
+        args: Tuple of the arguments of the body.
+    """
     sig = Run(_count_for(args))(types.int64, args)
 
     def codegen(context, builder, signature, values):
@@ -65,7 +78,12 @@ def run_at(typingctx, start, args):
 
 @intrinsic
 def element_at(typingctx, i, args):
-    """The element ``i``, not negative, on its own, for a body with these arguments."""
+    """Return element ``i``, which is not negative, as a scalar index of a body with these arguments.
+
+    Args:
+        i: Number of the element.
+        args: Tuple of the arguments of the body.
+    """
 
     def codegen(context, builder, signature, values):
         assume(builder, builder.icmp_signed(">=", values[0], ir.Constant(values[0].type, 0)))

@@ -1,8 +1,8 @@
-"""Scenes side by side: a node of several scenes at once, one scene a lane.
+"""Parallel scenes: a node of several scenes at once, one scene per lane.
 
-A *place* is a node of a block of scenes and stands where a kernel has the number of a node. Arrays that differ by scene
-are kept in blocks, (..., blocks, nodes, ..., lanes): indexed by a place in one axis, they give float lanes with one
-load. Arrays that are the same in all scenes have neither blocks nor lanes, and give the number of that node.
+A *scene node* is a node of a block of scenes, and takes the position of a node's index in kernels. Arrays that differ
+by scene are stored in blocks, (..., blocks, nodes, ..., lanes): indexed by a scene node in one axis they give float
+lanes with one load. Arrays that all scenes share have neither blocks nor lanes, and give the scalar of that node.
 """
 
 from __future__ import annotations
@@ -22,34 +22,49 @@ from .types import FloatLanes, SceneNode
 
 
 @register_model(SceneNode)
-class _PlaceModel(models.StructModel):
+class _SceneNodeModel(models.StructModel):
+    """Data model of a scene node: the numbers of its block and node."""
     def __init__(self, manager, kind):
         super().__init__(manager, kind, [("block", types.int64), ("node", types.int64)])
 
 
 class SceneNodeIndex(IndexTuple):
-    """An index tuple that holds a place. lanes: whether the array has blocks."""
+    """Type of an index tuple with a scene node; ``lanes`` is True if the array has blocks."""
 
     def __init__(self, kinds, lanes):
         self.lanes = lanes
-        super().__init__(kinds, f"place_index_{lanes}")
+        super().__init__(kinds, f"scene_node_index_{lanes}")
 
 
 register_model(SceneNodeIndex)(IndexTupleModel)
 
 
 def scene_node(block, node):
-    """Node ``node`` of the scenes of a block."""
+    """Return node ``node`` of the scenes of a block; works only in compiled code.
+
+    Args:
+        block: Number of the block.
+        node: Number of the node.
+    """
     raise TypeError("scene_node works only in compiled code")
 
 
 def scene_row(i, k):
-    """Row k of what belongs to the scene of node i: k itself, or a place where several scenes run side by side."""
+    """Return the index of row k in an array of the scene that node i belongs to.
+
+    Args:
+        i: Node, or scene node if scenes run in parallel.
+        k: Number of the row.
+
+    Returns:
+        k, or a scene node in the block of i.
+    """
     return k
 
 
 @intrinsic
 def _scene_node(typingctx, block, node):
+    """Emit a scene node."""
     def codegen(context, builder, sig, args):
         made = context.make_helper(builder, SceneNode())
         made.block, made.node = args
@@ -60,6 +75,7 @@ def _scene_node(typingctx, block, node):
 
 @intrinsic
 def _scene_row(typingctx, i, k):
+    """Emit a scene node in the block of another one."""
     def codegen(context, builder, sig, args):
         made = context.make_helper(builder, i, value=args[0])
         made.node = args[1]
@@ -70,24 +86,29 @@ def _scene_row(typingctx, i, k):
 
 @overloaded(scene_node)
 def _made(block, node):
+    """Overload ``scene_node``."""
     return lambda block, node: _scene_node(block, node)
 
 
 @overloaded(scene_row)
 def _in_scene(i, k):
+    """Overload ``scene_row``."""
     return (lambda i, k: _scene_row(i, k)) if isinstance(i, SceneNode) else scene_row
 
 
 @infer_global(operator.add)
 @infer_global(operator.sub)
 class _Shifted(AbstractTemplate):
+    """Typing rule of a scene node plus or minus an integer."""
     def generic(self, args, kws):
+        """Return the signature, or None."""
         if len(args) == 2 and isinstance(args[0], SceneNode) and isinstance(args[1], types.Integer):
             return signature(args[0], args[0], types.int64)
         return None
 
 
 def _lower_shift(op, name):
+    """Register the lowering of a scene node plus or minus an integer."""
     @lower_builtin(op, SceneNode, types.int64)
     def implementation(context, builder, sig, args):
         made = context.make_helper(builder, sig.args[0], value=args[0])
@@ -99,9 +120,9 @@ _lower_shift(operator.add, "add")
 _lower_shift(operator.sub, "sub")
 
 
-def _place_index(array, index):
-    """The place index for array[index], or None when no place is in it."""
-    if isinstance(index, SceneNodeIndex):  # numba asks a second time, with the types of the first answer
+def _scene_node_index(array, index):
+    """Return the index type of array[index], or None if it has no scene node."""
+    if isinstance(index, SceneNodeIndex):  # numba types the call again with the types of the first answer
         return index
     kinds = tuple(index) if isinstance(index, types.BaseTuple) else (index,)
     if not isinstance(array, types.Array) or not any(isinstance(kind, SceneNode) for kind in kinds):
@@ -109,38 +130,43 @@ def _place_index(array, index):
     extra = array.ndim - len(kinds)
     if sum(isinstance(kind, SceneNode) for kind in kinds) != 1 or extra not in (0, 2):
         raise errors.TypingError(
-            f"a place in an index of {len(kinds)} entries, array of {array.ndim} axes: expected as many axes where all "
-            "scenes share it, or two more (blocks and lanes)"
+            f"a scene node in an index of {len(kinds)} entries, array of {array.ndim} axes: expected as many axes for "
+            "an array that all scenes share, or two more (blocks and lanes)"
         )
     if not all(isinstance(kind, SceneNode | types.Integer) for kind in kinds):
-        raise errors.TypingError("places index arrays together with whole numbers only, not slices")
+        raise errors.TypingError("scene nodes index arrays together with integers only, not slices")
     if extra and not isinstance(array.dtype, types.Float):
-        raise errors.TypingError(f"scenes side by side hold floats, not {array.dtype}")
+        raise errors.TypingError(f"arrays of parallel scenes hold floats, not {array.dtype}")
     return SceneNodeIndex([kind if isinstance(kind, SceneNode) else types.int64 for kind in kinds], extra == 2)
 
 
 def _lanes(array):
+    """Return the type of the lanes of an array."""
     return FloatLanes(array.dtype, LANE_BYTES * 8 // array.dtype.bitwidth)
 
 
 @infer_global(operator.getitem)
-class _PlaceGetItem(AbstractTemplate):
+class _SceneNodeGetItem(AbstractTemplate):
+    """Typing rule of a load by a scene node."""
     def generic(self, args, kws):
-        index = _place_index(*args)
+        """Return the signature, or None."""
+        index = _scene_node_index(*args)
         if index is None:
             return None
         return signature(_lanes(args[0]) if index.lanes else args[0].dtype, args[0], index)
 
 
 @infer_global(operator.setitem)
-class _PlaceSetItem(AbstractTemplate):
+class _SceneNodeSetItem(AbstractTemplate):
+    """Typing rule of a store by a scene node."""
     def generic(self, args, kws):
+        """Return the signature, or None."""
         array, given, value = args
-        index = _place_index(array, given)
+        index = _scene_node_index(array, given)
         if index is None:
             return None
         if not index.lanes:
-            raise errors.TypingError("cannot store for a place into an array that all scenes share")
+            raise errors.TypingError("cannot store for one scene node into an array that all scenes share")
         lanes = _lanes(array)
         if value not in (lanes, lanes.dtype):
             raise errors.TypingError(f"cannot store {value} into lanes of {array.dtype}; convert it explicitly")
@@ -148,7 +174,7 @@ class _PlaceSetItem(AbstractTemplate):
 
 
 def _pointer(context, builder, array_type, array, index_type, index):
-    """Address of the number of that node, or of the first lane of its block."""
+    """Return the address of a node's scalar, or of the first lane of its block."""
     entries = []
     for k, kind in enumerate(index_type.kinds):
         value = builder.extract_value(index, k)
@@ -166,6 +192,7 @@ def _pointer(context, builder, array_type, array, index_type, index):
 
 @lower_builtin(operator.getitem, types.Array, SceneNodeIndex)
 def _load(context, builder, sig, args):
+    """Emit a load by a scene node."""
     array_type, index_type = sig.args
     pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
     if index_type.lanes:
@@ -175,6 +202,7 @@ def _load(context, builder, sig, args):
 
 @lower_builtin(operator.setitem, types.Array, SceneNodeIndex, FloatLanes)
 def _store(context, builder, sig, args):
+    """Emit a store by a scene node."""
     array_type, index_type, _ = sig.args
     pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
     builder.store(args[2], pointer, align=array_type.dtype.bitwidth // 8)
@@ -183,4 +211,5 @@ def _store(context, builder, sig, args):
 
 @overloaded(memory.ld3)
 def _ld3(a, i):
+    """Overload ``ld3`` for scene nodes."""
     return memory.ld3 if isinstance(i, SceneNode) else None
