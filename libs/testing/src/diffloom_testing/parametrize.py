@@ -77,6 +77,7 @@ def find_subject(given: Any) -> Subject:
 
 
 def _named(given: str) -> Subject:
+    """Return the subject of a name, optionally with its kind before it."""
     *kinds, name = given.split()
     registry = current_registry()
     for kind in suite_names():

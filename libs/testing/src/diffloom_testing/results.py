@@ -128,6 +128,7 @@ class CheckReport:
 
 
 def _others(checks: list[str]) -> str:
+    """Return a note on further checks with the same failure."""
     if not checks:
         return ""
     shown = ", ".join(checks[:3]) + (", ..." if len(checks) > 3 else "")
@@ -248,6 +249,8 @@ def expand_cases(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
 
 
 def _unlisted(each: Check, error: Exception) -> Check:
+    """Return a check that fails with the error of listing its cases."""
+
     def fail(subject: Any) -> None:
         # The original error, unchanged, so that a report lists the cause once for all checks.
         raise error

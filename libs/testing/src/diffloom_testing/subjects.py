@@ -219,4 +219,5 @@ def renderer_subject(given: Any) -> RendererSubject:
 
 
 def _title(found: Any) -> str:
+    """Return the name of a class, or of an object's class."""
     return str(found.__name__ if isinstance(found, type) else type(found).__name__)

@@ -110,6 +110,7 @@ def refuses_others(subject: TermSubject) -> str:
 
 
 def _adding(term: ForceTerm, model: Model) -> Callable[[], object]:
+    """Return a function that adds the term to a model."""
     return lambda: WithTerms(model, {TERM: term})
 
 
@@ -193,6 +194,7 @@ def parameter(subject: TermSubject, case: str) -> str:
 
 
 def _variant(subject: TermSubject, name: str) -> dict[str, Any]:
+    """Return the values of the variant that names a parameter; empty if there is none."""
     for variant in subject.found.variants:
         if name in variant:
             return dict(variant)
@@ -297,6 +299,7 @@ def _angular_momentum(host: Host) -> str:
 
 
 def _state(host: Host) -> tuple[Tensor, Tensor]:
+    """Return q and u of the host's state."""
     at = host.state()
     return at.q, at.u
 
@@ -322,6 +325,7 @@ def repeats(subject: TermSubject, name: str) -> None:
 
 
 def _force_and_gradients(host: Host) -> list[Tensor]:
+    """Return the force and the gradients of its weighted sum by state and parameters."""
     q, u = (value.clone().requires_grad_() for value in _state(host))
     own = {name: v for name, v in host.params().items() if name.startswith(f"{TERM}.")}
     leaves = {name.removeprefix(f"{TERM}."): v.detach().clone().requires_grad_() for name, v in own.items()}

@@ -131,6 +131,7 @@ class ArticulatedModel(Model):
         return cls(example_trees())
 
     def _parent_numbers(self) -> list[int]:
+        """Return the number of each link's parent; -1 for the world."""
         numbers: list[int] = []
         first = 0
         for tree in self.trees:
@@ -232,6 +233,7 @@ class ArticulatedModel(Model):
         return self._bodies.node_set(self.layout, self.joint_frames(params), mass, growth, size, values)
 
     def _link_contact(self, params: Params) -> LinkContact:
+        """Return the contact of the links for given parameters."""
         count = len(self.links)
         grown = self._points.grow(self.layout, self._growth(params), broadcast(params["size"], (count,)))
         values = self.contact.resolve(params)

@@ -231,12 +231,15 @@ class RigidModel(Model):
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
+        """Point shares of the bodies (bodies,)."""
         return np.array([compute_point_share(body) for body in self.bodies])
 
     def _point_shares(self) -> NDArray[np.float64]:
+        """Return the point shares, as TouchingBodies calls for them."""
         return self._shares
 
     def _push_term(self, params: Params) -> NodeTerm:
+        """Return the term of the pushes."""
         count = len(self.pushes)
         force = point = torch.zeros((0, 3), dtype=params.dtype)
         if count:

@@ -136,6 +136,7 @@ class Attachment:
         return build_carried_elements(term, {end.set: end.rigid for end in self.ends}, carried)
 
     def _term(self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet]) -> ElementTerm:
+        """Return the term on the nodes of the sets, before links are taken into account."""
         if self.kind == "force":
             return self._force(params, control)
         numbers = [(name, broadcast(params[name], (1,))) for name in ("stiffness", "damping")]
@@ -154,6 +155,7 @@ class Attachment:
         return ElementTerm(self.name, corners, force, adjoint, offsets, tuple(numbers), simd=False)
 
     def _force(self, params: Params, control: Control) -> ElementTerm:
+        """Return the term of a given force."""
         from diffloom_physics_world.driving_kernels import point_force
 
         (end,) = self.ends
@@ -168,6 +170,7 @@ class Attachment:
     def _tour(
         self, params: Params, offsets: tuple[NDArray[Any], ...], numbers: list[tuple[str, Tensor]]
     ) -> ElementTerm:  # fmt: skip
+        """Return the term of a path through places at given times."""
         from diffloom_physics_world.driving_kernels import tour_hold
 
         (end,) = self.ends
@@ -182,6 +185,7 @@ class Attachment:
         self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet],
         offsets: tuple[NDArray[Any], ...], numbers: list[tuple[str, Tensor]],
     ) -> ElementTerm:  # fmt: skip
+        """Return the term of a path with one place per step."""
         from diffloom_physics_world.attachment_kernels import path_hold
 
         (end,) = self.ends

@@ -109,6 +109,7 @@ def _tables(given: Sequence[Mapping[str, Any]], names: list[str]) -> dict[frozen
 
 
 def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> WorldContact:
+    """Return the contact of two bodies that a table describes."""
     own = resolve_contact_law(table.get("law", law))
     values = {key: value for key, value in table.items() if key not in _SETTINGS}
     known = [spec.name for spec in (*own.specs, *own.extra_specs)]

@@ -195,6 +195,7 @@ class World(Model):
         yield from triangle_terms(contact.name, contact.law, skin, other, thickness)
 
     def _touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
+        """Return the node sets of a body that can touch, by name."""
         own = select_sets(self._by_name[body], sets).items()
         return [(name, find_touching_nodes(nodes)) for name, nodes in own if can_touch(nodes)]
 

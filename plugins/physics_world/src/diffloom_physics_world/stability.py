@@ -85,6 +85,7 @@ def estimate_pressed_damping(law: ContactLaw, values: Mapping[str, float], mass:
 
 
 def _touching(key: str, nodes: NodeSet, rows: Mapping[str, torch.Tensor]) -> TouchingNodes:
+    """Return one side of a contact from its nodes and contact parameters."""
     inverse = next((v for n, v in nodes.arrays if n == "inverse_mass"), torch.zeros(1))
     free = inverse[inverse > 0]
     # The weight of a soft body is spread over its side, but a rigid body may stand on a corner.
@@ -131,6 +132,7 @@ def _speed(system: Mechanics, start: State) -> float:
 
 
 def _carries(nodes: NodeSet) -> bool:
+    """Return True if nodes carry bodies."""
     return isinstance(nodes.touches, TouchingLinks)
 
 

@@ -53,6 +53,7 @@ def _find(name: str) -> tuple[PluginReport | None, tuple[Entry, ...]]:
 
 
 def _known(reports: Iterable[PluginReport]) -> str:
+    """Return a sentence that lists the installed plugins."""
     return "Installed plugins: " + ", ".join(report.origin.plugin for report in reports if report.origin.distribution)
 
 
@@ -74,6 +75,7 @@ def _check_entry(entry: Entry, families: tuple[str, ...]) -> "CheckReport":
 
 
 def _suite(entry: Entry, families: tuple[str, ...]) -> "Iterable[CheckResult]":
+    """Return the results of the suite of an entry's kind."""
     from diffloom_testing.results import CheckOutcome, CheckResult
     from diffloom_testing.suites import get_suite, run_suite, suite_names
 

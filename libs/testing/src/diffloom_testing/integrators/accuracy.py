@@ -62,6 +62,7 @@ def reference(system: Mechanics, state: State, span: float, steps: int = 200) ->
     free = (arrays["inverse_mass"] > 0.0)[:, None].double()
 
     def slope(q: torch.Tensor, u: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the rates of coordinates and velocities; pinned nodes have none."""
         pull = system.force(q, u).detach() * arrays["inverse_mass"][:, None] + arrays["gravity"]
         return u * free, pull * free
 
@@ -86,6 +87,7 @@ def converges(subject: IntegratorSubject, name: str) -> str:
     exact = reference(dynamics, system.state(), span)
 
     def error(steps: int) -> float:
+        """Return the distance from the exact end."""
         path = subject.integrator.rollout(
             dynamics, system.state(), dt=span / steps, steps=steps, save=(steps,), gradient=NoGradient()
         )

@@ -88,6 +88,7 @@ def blow_up(subject: IntegratorSubject) -> str:
 
 
 def _explode(clock: object, q: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+    """Return a force that is NaN."""
     return u + torch.nan
 
 

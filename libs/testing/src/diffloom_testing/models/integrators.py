@@ -77,6 +77,7 @@ def _perturb(subject: ModelSubject, state: State) -> State:
     size = 0.02 * subject.extent
 
     def stir(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        """Change velocities, and the coordinates of particles."""
         u = u + size * torch.randn(u.shape, generator=random, dtype=torch.float64)
         if q.dim() != 2 or q.shape[1] != 3:
             return q, u
