@@ -194,7 +194,7 @@ class _Implementation(wrap_impl):  # type: ignore[misc]
 
 
 def takes_location(function: Any) -> bool:
-    """Whether there is an argument ``loc``."""
+    """Return True if a function has a parameter ``loc``."""
     if type(function) is not FunctionType or function.__dict__.keys() & {"__wrapped__", "__signature__"}:
         return "loc" in signature(function).parameters
     code = function.__code__
@@ -203,7 +203,7 @@ def takes_location(function: Any) -> bool:
 
 
 def _without_location(function: Any) -> Any:
-    """The function, for callers that give ``loc``."""
+    """Return a function without ``loc`` as one that callers may give ``loc``."""
 
     def write(context: Any, builder: Any, sig: Any, args: Any, loc: Any = None) -> Any:
         return function(context, builder, sig, args)
@@ -213,7 +213,7 @@ def _without_location(function: Any) -> Any:
 
 
 def _tidy(function: Any) -> None:
-    """Order the blocks of a function. How long variables live is worked out when somebody asks, not after each pass."""
+    """Canonicalise the blocks of a function; variable lifetimes are computed on demand and not after each pass."""
     function.blocks = canonicalize_cfg(function.blocks)
     function.variable_lifetime, function.generator_info = VariableLifetime(function.blocks), None
 

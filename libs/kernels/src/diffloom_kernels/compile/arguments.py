@@ -57,12 +57,12 @@ class BoundRecord:
 
     @property
     def record(self) -> Any:
-        """The record with numpy arrays in place of tensors, unless they are in GPU memory."""
+        """Record with numpy arrays in place of tensors, unless they are in GPU memory."""
         return self._given if self._host is None else with_real_scalars(structured(self._given), self._real)
 
     @property
     def host(self) -> tuple[Any, ...]:
-        """The record as plain tuples of numpy arrays.
+        """Record as plain tuples of numpy arrays.
 
         Raises:
             OnGpu: The arrays are in GPU memory.
