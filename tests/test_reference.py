@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import draw_functions
 import formulas
 import parameters
 import reference_pages
@@ -40,6 +41,20 @@ def test_reference_pages_show_signatures_parameters_and_sources(site):
         markdown = ROOT / "docs" / "reference" / f"{page.stem}.md"
         for module, name in reference_pages.listed_names(markdown.read_text()) if markdown.exists() else []:
             assert {f"{module}.{name}", f"{module}.{name}.{name}"} & anchors, f"{page.name}: {module}.{name}"
+
+
+def test_named_tuples_have_a_signature_and_a_table_of_fields(site):
+    page = (site / "reference" / "raster.html").read_text()
+    (entry,) = re.findall(r'<h3 id="diffloom_raster.records.Bins".*?<h3', page, flags=re.DOTALL)
+    assert "Bins(" in re.sub(r"<[^>]+>", "", entry)
+    assert "<table>" in entry
+
+
+def test_functions_are_drawn_from_all_packages_by_the_seed():
+    drawn = draw_functions.draw(30, seed=3)
+    assert [name for name, _, _ in drawn] == [name for name, _, _ in draw_functions.draw(30, seed=3)]
+    assert len({name.partition(".")[0] for name, _, _ in drawn}) >= len(reference_pages.repository().distributions)
+    assert "def " in draw_functions.describe(*drawn[0])
 
 
 def test_formulas_are_mathml_without_scripts(site):

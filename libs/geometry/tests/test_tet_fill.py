@@ -1,4 +1,3 @@
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -6,11 +5,10 @@ import pytest
 import trimesh
 
 from diffloom.interfaces import InputError
-from diffloom_geometry import ball, check_tetmesh, extract_surface, read_solid
+from diffloom_geometry import TetMesh, ball, check_tetmesh, extract_surface, read_solid
+from diffloom_geometry.lattice_fill import fill_with_lattice
 from diffloom_geometry.tet_fill import carry_texture, find_nearest_triangle
-from diffloom_geometry.tetmesh import find_boundary_faces
-
-MISSING = importlib.util.find_spec("pytetwild") is None or importlib.util.find_spec("pyvista") is None
+from diffloom_geometry.tetmesh import find_boundary_faces, tet_quality
 
 
 def textured_sphere() -> trimesh.Trimesh:
@@ -62,14 +60,6 @@ def test_no_face_spans_a_seam_of_the_texture() -> None:
     assert widths.max() < 0.2, "a face that spans the seam would be almost 1 wide"
 
 
-@pytest.mark.skipif(not MISSING, reason="pytetwild is installed")
-def test_without_pytetwild_the_error_says_what_to_install(tmp_path: Path) -> None:
-    textured_sphere().export(tmp_path / "ball.obj")
-    with pytest.raises(InputError, match=r"diffloom-physics-fem\[tetwild\]"):
-        read_solid(tmp_path / "ball.obj")
-
-
-@pytest.mark.skipif(MISSING, reason="pytetwild (and pyvista, which it imports) is not installed")
 def test_a_surface_is_filled(tmp_path: Path) -> None:
     source = textured_sphere()
     source.export(tmp_path / "ball.obj")
@@ -78,10 +68,43 @@ def test_a_surface_is_filled(tmp_path: Path) -> None:
     assert extract_surface(mesh).uv is not None
 
 
-@pytest.mark.skipif(MISSING, reason="pytetwild (and pyvista, which it imports) is not installed")
 def test_an_open_surface_is_refused(tmp_path: Path) -> None:
     source = textured_sphere()
     source.update_faces(np.arange(len(source.faces)) > 0)
     source.export(tmp_path / "open.obj")
     with pytest.raises(InputError, match="not closed, 3 edges"):
         read_solid(tmp_path / "open.obj")
+
+
+def test_a_surface_thinner_than_the_tetrahedra_is_refused(tmp_path: Path) -> None:
+    trimesh.creation.torus(1.0, 0.2).export(tmp_path / "ring.obj")
+    with pytest.raises(InputError, match=r"edge_length of 0.3 .* give a smaller one, such as 0.075"):
+        read_solid(tmp_path / "ring.obj", edge_length=0.3)
+
+
+SURFACES = {
+    "ball": trimesh.creation.icosphere(subdivisions=3),
+    "box": trimesh.creation.box((1.0, 0.7, 0.4)),
+    "ring": trimesh.creation.torus(1.0, 0.35),
+    "rod": trimesh.creation.capsule(1.0, 0.4),
+}
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_tetrahedra_of_a_lattice_have_the_volume_the_holes_and_good_angles(name: str) -> None:
+    source = SURFACES[name]
+    shell = np.asarray(source.vertices, np.float64), np.asarray(source.faces, np.int64)
+    edge = 0.1 * np.linalg.norm(np.ptp(shell[0], axis=0))
+    points, tets = fill_with_lattice(*shell, edge)
+    mesh, _ = check_tetmesh(TetMesh(points, tets))
+    assert mesh.volumes.sum() == pytest.approx(source.volume, rel=1e-3)
+    skin = trimesh.Trimesh(points, find_boundary_faces(tets), process=False)
+    assert skin.is_watertight
+    assert skin.euler_number == source.euler_number
+    assert tet_quality(points, tets).min() > 0.3
+    places = points[np.unique(skin.faces)]
+    nearest = source.triangles[find_nearest_triangle(np.asarray(source.triangles), places)]
+    assert np.linalg.norm(trimesh.triangles.closest_point(nearest, places) - places, axis=1).max() < 0.4 * edge
+    again = fill_with_lattice(*shell, edge)
+    assert np.array_equal(again[0], points)
+    assert np.array_equal(again[1], tets)

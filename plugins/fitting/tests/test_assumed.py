@@ -1,4 +1,4 @@
-"""What is taken as known and is not quite: ± counts it."""
+"""Values that are assumed to be known, with an error: ± includes it."""
 
 from dataclasses import replace
 

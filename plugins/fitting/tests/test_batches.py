@@ -35,7 +35,7 @@ TWO = {"front": fitting.Orbit(size=(20, 24)), "side": fitting.Orbit(azimuth=70.0
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How many scenes were simulated together."""
+    """Sizes of the batches that were simulated."""
     sizes = []
     simulate = batches.simulate
 

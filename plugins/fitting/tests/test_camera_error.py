@@ -85,7 +85,7 @@ def test_errors_that_last_and_that_drift_are_columns_of_unit_length():
 
 
 def test_noise_alone_is_not_taken_for_a_camera():
-    """What fitting camera errors beside the unknowns moves them by, over many noises, is what noise was said to do."""
+    """Fitting camera errors too moves the unknowns, over many noises, by the predicted amount."""
     scene = toy_scene(steps=20)
     target = replace(synthesise(scene, TRUTH), step=1 / 255)
     experiment = Experiment(scene, target, [Unknown(name, value) for name, value in TRUTH.items()])

@@ -1,4 +1,4 @@
-"""Where a scene runs. PyTorch's "meta" device, whose tensors have no contents, stands in for a GPU."""
+"""Device of a scene. PyTorch's "meta" device, whose tensors have no contents, stands in for a GPU."""
 
 from dataclasses import dataclass, field
 

@@ -36,7 +36,7 @@ def experiment(stages=None, **more):
 
 @pytest.fixture
 def simulated(monkeypatch):
-    """How many scenes each simulation had."""
+    """Sizes of the simulated batches."""
     sizes = []
     whole = diffloom.simulate
 
@@ -219,7 +219,7 @@ def test_starts_run_together_and_are_told_one_after_the_other(simulated, more):
         (o.start, o.value, o.reason) for o in alone.outcomes
     ]
     assert len({o.start for o in found.outcomes}) == (1 if more == {"enough": 1e-1} else 4)
-    if "enough" in more:  # a start that is enough makes the others needless, so that each waits
+    if "enough" in more:  # a start that is enough ends the fit, so each waits for the one before
         assert simulated == [size for size in simulated if size <= 2]
         assert len(simulated) == count
     else:
@@ -269,7 +269,7 @@ def test_generations_lines_grids_and_verdicts_are_simulated_as_batches(simulated
 
 
 def test_a_fit_simulates_its_end_once(simulated):
-    """What was found, its loss, the frames kept aside and the verdict are of one simulation."""
+    """Estimate, loss, holdout and verdict share one simulation."""
     base = experiment()
     target = base.target
     given = replace(base, target=target.select([1]), holdout=target.select([0]))

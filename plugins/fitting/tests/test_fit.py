@@ -58,7 +58,7 @@ def test_every_loss_leads_to_the_truth(loss):
 
 
 def test_coarse_images_lead_farther():
-    """From a guess whose spots do not meet the target's, whole images lead astray and coarse ones home."""
+    """Coarse images lead home a guess whose spots do not touch the target's; whole images lead it astray."""
     scene = replace(toy_scene(), renderer=toys.ToyRenderer(sigma=2.0), camera=Orbit(5.0, 10.0, size=(64, 64)))
     target = synthesise(scene, {"velocity": [2.5, 3.0, 0.0]}, rate=5)
     unknown = {"velocity": [0.5, 1.5, 0.0]}
@@ -252,7 +252,7 @@ def test_a_stage_may_see_another_known_parameter():
     (first,) = [r for r in result.history if r.stage == 1 and r.iteration == 0]
     assert abs(float(torch.as_tensor(first.values["gravity"])) / float(TRUTH["gravity"]) - 1.0) > 1e-2
     assert result.history[0].renderer == {"params.drag": 3.0}
-    with pytest.raises(InputError, match="'drag' is sought"):
+    with pytest.raises(InputError, match="'drag' is an unknown"):
         Experiment(scene, target, [Unknown("drag", 0.5)], stages=(eased,))
     wrong = Stage(GaussNewton(), params={"dragg": eased.rate})
     with pytest.raises(InputError, match="nothing called 'dragg'"):
@@ -365,7 +365,7 @@ def test_what_cannot_be_seen_is_said():
 @pytest.mark.parametrize(
     ("unknown", "message"),
     [
-        (Unknown("gravty"), "no unknown can be called 'gravty'; did you mean 'gravity'?"),
+        (Unknown("gravty"), "unknown 'gravty': the scene has nothing of this name; did you mean 'gravity'?"),
         (Unknown("gravity", 0.0), "got a start of 0, but it is searched in log space above 0"),
         (Unknown("bounce", 1.0), "strictly between"),
         (Unknown("size"), "no value in the scene"),

@@ -72,7 +72,7 @@ def test_wrong_settings_are_refused(wrong):
 def test_a_target_without_an_inside_is_refused():
     with pytest.raises(InputError, match="no pixel lies 1 px inside"):
         loss_of(InteriorError(), disc(5.0), disc(1.0))
-    with pytest.raises(InputError, match="has no masks"):
+    with pytest.raises(InputError, match="got no masks"):
         loss_of(InteriorError(), disc(5.0), disc(5.0)[..., :3])
 
 

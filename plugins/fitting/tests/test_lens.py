@@ -53,7 +53,7 @@ def test_gradients_are_exact():
 
 
 def test_light_of_an_unbiased_renderer_counts_once():
-    """What a soft rasteriser paints in full is weighed by its coverage; light that was weighed already is not."""
+    """Colours of a soft rasteriser are weighted by coverage; light that is weighted already stays unchanged."""
     painted = torch.rand((1, 3, 4, 4), dtype=D, generator=torch.Generator().manual_seed(2))
     behind = torch.tensor([0.2, 0.5, 0.9], dtype=D)
     weighed = weigh_by_coverage(painted)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from diffloom_fitting.numbers import brief, format_value_lines, measured, memory, percent, seconds, shown
-from diffloom_studio.playback import scale_text
+from diffloom_studio.playback import format_scale
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_times_sizes_and_errors():
     ],
 )
 def test_a_scale_says_what_its_ends_are(most, unit, text):
-    assert scale_text(most, unit) == text
+    assert format_scale(most, unit) == text

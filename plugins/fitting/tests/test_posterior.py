@@ -125,5 +125,5 @@ def test_a_profile_is_as_wide_as_the_curvature_says():
 def test_unknowns_of_several_numbers_have_no_profile():
     scene = toy_scene(steps=10)
     experiment = Experiment(scene, noisy(synthesise(scene, TRUTH)), [Unknown("gravity", 7.0), Unknown("velocity")])
-    with pytest.raises(InputError, match="velocity.*one number is no vector; seek its numbers on their own"):
+    with pytest.raises(InputError, match="velocity.*this is a vector, and an axis has one number; seek its components"):
         profile(experiment, run_fit(experiment, sure=False), [Axis.parse("velocity=0:1:3")])

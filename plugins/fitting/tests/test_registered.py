@@ -61,7 +61,7 @@ class Rail(CameraPlacement):
 
 @dataclass(frozen=True)
 class Recording(Rail):
-    """The same, noting the times for which it is asked."""
+    """Orbit that records the times for which it is asked."""
 
     asked: list = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""The camera as it is: each quantity known, sought or off, with exact gradients."""
+"""Sensor of a camera: each quantity known, sought or off, with exact gradients."""
 
 import dataclasses
 
@@ -104,7 +104,7 @@ def test_motion_blur_and_a_rolling_shutter_do_what_they_say():
     within = 0.2 + 0.1 * ((torch.arange(8, dtype=torch.float64) + 0.5) / 8 - 0.5)
     blurred = toy_scene(exposure=0.1, subframes=8).render(moving, times).image.rgba
     assert torch.allclose(blurred[0], toy_scene().render(moving, within).image.rgba.mean(0), atol=1e-12)
-    # What is seen in the upper half was read out earlier, when it had come less far.
+    # The upper half was read out earlier, when the object had moved less.
     still, rolled = (toy_scene(readout=r).render(moving, times).image.alpha[0].sum(0) for r in (0.0, 0.05))
     assert not torch.equal(still, rolled)
     # Upside down it is read from below: as if turned over, for a motion that is not.
@@ -135,9 +135,9 @@ def test_one_number_of_a_vector_is_sought():
     assert check_gradient(objective, z, tolerance=1e-6).passed
     found = fitting.fit(scene, objective.target, {"velocity.x": 1.0})
     assert float(found["velocity.x"]) == pytest.approx(0.8, abs=1e-6)
-    with pytest.raises(InputError, match="as a whole"):
+    with pytest.raises(InputError, match="seek the vector or its components"):
         fitting.fit(scene, objective.target, {"velocity.x": 1.0, "velocity": [1.0, 1.0, 1.0]})
-    with pytest.raises(InputError, match="no unknown can be called"):
+    with pytest.raises(InputError, match="the scene has nothing of this name"):
         fitting.fit(scene, objective.target, {"velocity.w": 1.0})
 
 

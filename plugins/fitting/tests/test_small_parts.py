@@ -28,7 +28,7 @@ def test_schedules_go_from_first_to_last():
         ({"shape": "stairs"}, "linear, exponential, steps"),
         ({"shape": "exponential", "last": 0.0}, "positive ends"),
         ({"over": 0.0}, "above 0 and at most 1"),
-        ({"count": 1}, "2 or more stairs"),
+        ({"count": 1}, "2 or more steps"),
     ],
 )
 def test_wrong_schedules_are_refused(given, words):
@@ -39,7 +39,7 @@ def test_wrong_schedules_are_refused(given, words):
 def test_a_fixed_camera_is_not_sought_and_a_moving_one_needs_times():
     camera = Orbit(distance=2.0, size=(8, 8)).camera(torch.float64)
     assert make_camera(camera, torch.float64, {}) is camera
-    with pytest.raises(InputError, match=r"camera\.distance is sought, but the camera is fixed"):
+    with pytest.raises(InputError, match=r"camera\.distance is an unknown, but the camera is fixed"):
         make_camera(camera, torch.float64, {"distance": torch.tensor(1.0)})
     with pytest.raises(InputError, match="make the camera with dtype=torch.float32"):
         make_camera(camera, torch.float32, {})

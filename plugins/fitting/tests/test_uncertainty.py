@@ -1,4 +1,4 @@
-"""How sure a fit says it is, against how it errs."""
+"""Uncertainty of fits against their errors."""
 
 from dataclasses import replace
 
@@ -39,8 +39,8 @@ def lasting_blotches(shape, seed, memory=MEMORY):
 
 
 def test_deviations_hold_when_pixels_err_together():
-    """With blotches that last, the errors of 30 fits scatter as much as each says; for independent pixels it would
-    say a twelfth of that."""
+    """The errors of 30 fits with lasting blotches scatter as much as each predicts; for independent pixels the
+    prediction would be a twelfth."""
     scene = scene_of(21)
     clean = synthesise(scene, TRUTH)
     errors, inflations = [], []
@@ -73,7 +73,7 @@ def test_the_correlation_is_measured():
 
 
 def test_the_scatter_of_a_sum_is_that_of_many_draws():
-    """Of 400 videos of such noise, the sums over fixed slopes scatter as the covariance says."""
+    """Sums over fixed slopes of 400 noisy videos scatter as the covariance predicts."""
     shape = (8, 10, 12, 2)
     slopes = torch.randn(2, *shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     slopes[:, :, :3] = 0.0
@@ -86,7 +86,7 @@ def test_the_scatter_of_a_sum_is_that_of_many_draws():
 
 @pytest.mark.parametrize("reach", [1, 4, 9])
 def test_sums_over_lags_are_those_of_a_direct_convolution(reach):
-    """Also where lags reach beyond the pixels that see anything."""
+    """The scatter is right if lags reach beyond the pixels with slopes."""
     generator = torch.Generator().manual_seed(2)
     slopes = torch.randn(2, 3, 6, 7, 2, generator=generator, dtype=torch.float64)
     in_space = torch.randn(2, 2, 2 * reach - 1, 2 * reach - 1, generator=generator, dtype=torch.float64)

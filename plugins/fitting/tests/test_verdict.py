@@ -1,4 +1,4 @@
-"""The verdict: what is green, what is not, and what is said of it."""
+"""The verdict: its levels and its sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of time: parameters that are others from some moment on."""
+"""Windows of time with their own parameters."""
 
 import fitting_toys
 import numpy as np

@@ -1,4 +1,4 @@
-"""A table of wrong calls and wrong files: each is refused in a sentence that says what was given and what to do."""
+"""A table of wrong calls and wrong files: each is refused with the given value and advice."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ SCENE = {
     "goal's time": (lambda: Goal("late"), "goal.at [s]: got 'late'"),
     "names of other unknowns": (
         lambda: scene(model=Named()),
-        "scene.model: the name 'camera' in 'camera.mass' is kept for other unknowns; choose another",
+        "scene.model: the prefix 'camera' in 'camera.mass' is reserved for the scene; choose another",
     ),
     "two models": (lambda: scene(model=[MODEL, MODEL]), "scene.model: got a list of 2; expected one model"),
     "model's name": (lambda: scene(model="fem"), "scene.model: got 'fem'; expected a model: get_model('fem')(...)"),
@@ -174,8 +174,11 @@ UNKNOWN = {
     "only half a row": (lambda: f.Unknown("push", only=(0.5,)), "unknown 'push': only: got 0.5"),
     "only beyond": (lambda: fit([f.Unknown("push", only=(4,))]), "expected rows 0 to 0"),
     "only of one number": (lambda: fit([f.Unknown("gravity", only=(0,))]), "it is a single number for the whole model"),
-    "no such parameter": (lambda: fit({"gravty": 1.0}), "no unknown can be called 'gravty'; did you mean 'gravity'?"),
-    "no such camera": (lambda: fit({"camera.tilt": 1.0}), "no unknown can be called 'camera.tilt'"),
+    "no such parameter": (
+        lambda: fit({"gravty": 1.0}),
+        "unknown 'gravty': the scene has nothing of this name; did you mean 'gravity'?",
+    ),
+    "no such camera": (lambda: fit({"camera.tilt": 1.0}), "unknown 'camera.tilt': the scene has nothing of this name"),
     "start below bounds": (lambda: fit({"gravity": -1.0}), "it is searched in log space above 0"),
     "start on a bound": (lambda: fit({"bounce": 1.0}), "strictly between"),
     "start nan": (lambda: fit({"gravity": float("nan")}), "got a start of nan; expected finite numbers"),
@@ -190,7 +193,7 @@ UNKNOWN = {
     "twice": (lambda: fit(["gravity", "gravity"]), "unknown 'gravity' is given 2 times"),
     "a set": (lambda: fit({"gravity", "drag"}), "expected starts by name"),
     "a number": (lambda: fit(4.0), "unknowns: got 4.0; expected starts by name"),
-    "nothing": (lambda: fit({}), "nothing is unknown; name at least one parameter to seek"),
+    "nothing": (lambda: fit({}), "experiment.unknowns: got none; expected at least one parameter"),
     "policy without one": (lambda: fit(["policy"]), "the scene has no policy"),
 }
 FIT = {
@@ -224,7 +227,7 @@ FIT = {
     "experiment of a dict": (lambda: build_experiment({}), "build_experiment: got {}; expected a Loaded"),
     "experiment of no file": (lambda: build_experiment("no.toml"), "experiment 'no.toml': no such file"),
     "uncertainty": (lambda: fit(uncertainty="bootstrap"), "uncertainty: got 'bootstrap'; expected one of blocks, lap"),
-    "masks needed": (lambda: fit(loss="silhouette"), "this target has no masks"),
+    "masks needed": (lambda: fit(loss="silhouette"), "target: got no masks"),
     "states needed": (lambda: fit(loss="state"), "a video has none"),
     "run a scene": (lambda: f.run_fit(scene()), "run_fit: experiment: got"),
     "truth misspelt": (
@@ -252,7 +255,7 @@ TARGET = {
         lambda: target(frames=torch.zeros(3, 4, 4, 3, dtype=torch.int32)),
         "expected uint8",
     ),
-    "frames with nan": (lambda: target(frames=FRAMES / 0.0), "it holds NaN or infinity"),
+    "frames with nan": (lambda: target(frames=FRAMES / 0.0), "got NaN or infinity"),
     "frames a list": (lambda: target(frames=[1, 2, 3]), "target.frames: got [1, 2, 3]; expected an array or tensor"),
     "frames a path": (lambda: target(frames="clip.mp4"), "target.frames: got 'clip.mp4'"),
     "masks of another size": (lambda: target(masks=FRAMES[:, :8, :, 0]), "expected frames and masks of one size"),
@@ -297,7 +300,7 @@ STAGE = {
     "loss none": (lambda: experiment(loss=None), "experiment.loss: got None"),
     "only nobody": (
         lambda: f.run_fit(experiment(stages=(f.Stage(GaussNewton(), only=("drag",)),))),
-        "stage: no unknown is called 'drag'",
+        "stage: there is no unknown 'drag'",
     ),
     "renderer's setting": (
         lambda: f.run_fit(experiment(stages=(f.Stage(GaussNewton(), renderer={"sigm": f.Schedule(1, 2)}),))),

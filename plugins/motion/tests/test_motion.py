@@ -247,9 +247,9 @@ def test_clips_from_csv_and_npz_with_missing_samples(tmp_path: Path, tosses: lis
     assert [len(window) for window in tosses[0].windows(12, 10)] == [12, 12, 10]
     for given, words in (
         (lambda: Recording("none.npz", 50.0, columns), "set DIFFLOOM_REAL_DATA"),
-        (lambda: Recording("clips.npz", 50.0, {**columns, "position": [0, 1, 12]}), "columns up to 9"),
+        (lambda: Recording("clips.npz", 50.0, {**columns, "position": [0, 1, 12]}), "the file has 0 to 9"),
         (lambda: Recording("clips.npz", 50.0, columns, lengths="sizes"), "no array 'sizes'"),
-        (lambda: Recording("clips.npz", 50.0, {"orientation": [3, 4, 5, 6]}), "there is no position"),
+        (lambda: Recording("clips.npz", 50.0, {"orientation": [3, 4, 5, 6]}), "got no position"),
         (lambda: Recording("markers.csv", 50.0, {"position": ["x", "y", "q"]}), "no column 'q'"),
     ):
         with pytest.raises(InputError, match=words):
@@ -367,15 +367,15 @@ def test_a_file_runs_and_another_recording_is_one_key(tmp_path: Path, tosses: li
         run, [str(file), "--set", f"recording.file={tmp_path / 'tosses.npz'}", "--out", str(tmp_path / "out")],
         catch_exceptions=False,
     )  # fmt: skip
-    assert "clips kept aside: position 0.00 % of the width" in done.output, done.output
-    assert "3 clips are fitted to 5 numbers: ± takes more clips than numbers that are free" in done.output
+    assert "holdout clips: position 0.00 % of the width" in done.output, done.output
+    assert "3 clips are fitted to 5 numbers; ± needs more clips than unknown numbers: add clips" in done.output
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
     found = {each["name"]: each["found"] for each in kept["estimates"]}
     assert found["friction"] == pytest.approx(0.25, rel=1e-3)
     assert found["scale"] == pytest.approx(0.97, rel=1e-4)
     assert len(kept["scores"]["holdout"]["rotation"]) == 2
     for change, words in (
-        ("clips.holdout=2:", "part them"),
+        ("clips.holdout=2:", "both in fit and in holdout"),
         ("clips.fit=9:", "names none of the 5 clips"),
         ("clips.holdout=9:", 'or "rest" for all that are not fitted'),
         ("clips.share=0.0", "expected more than 0"),

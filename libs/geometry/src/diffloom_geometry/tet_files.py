@@ -342,7 +342,7 @@ _TET_READERS: dict[str, Callable[[Path], TetMesh]] = {
 def read_solid(path: str | Path, *, edge_length: float = 0.05) -> TetMesh:
     """Read a solid from a file of tetrahedra, or fill the closed surface in any file that trimesh reads.
 
-    Surfaces are filled by pytetwild, an optional extra. The mesh is not checked: see ``check_tetmesh``.
+    ``fill_surface`` says how surfaces are filled. The mesh is not checked: see ``check_tetmesh``.
 
     Args:
         path: ``.tet``, ``.msh`` (ASCII 2 and 4), ``.node`` or ``.ele`` file, or a surface (OBJ, PLY, STL, OFF, GLB,

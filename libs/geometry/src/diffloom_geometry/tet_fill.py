@@ -1,9 +1,14 @@
-"""Closed surfaces filled with tetrahedra by pytetwild (optional), texture coordinates included."""
+"""Closed surfaces filled with tetrahedra, texture coordinates included.
+
+pytetwild (Hu et al. 2020), which keeps sharp edges, does it where it is installed. Otherwise tetrahedra are cut from a
+lattice.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,8 +18,17 @@ import trimesh
 from scipy.spatial import cKDTree
 
 from diffloom.errors import InputError
+from diffloom_geometry.lattice_fill import fill_with_lattice
 from diffloom_geometry.mesh_files import read_triangles
-from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap, find_boundary_faces, orient_tets
+from diffloom_geometry.tetmesh import (
+    Floats,
+    Ints,
+    TetMesh,
+    TextureMap,
+    compute_enclosed_volume,
+    find_boundary_faces,
+    orient_tets,
+)
 
 # These modules of trimesh carry no types.
 _TRIANGLES: Any = trimesh.triangles
@@ -24,7 +38,8 @@ _GROUPING: Any = trimesh.grouping
 def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
     """Fill the closed surface in a file with tetrahedra.
 
-    pytetwild does not return the same tetrahedra every time: keep a result with ``write_tet``.
+    pytetwild, an optional extra, keeps sharp edges, but its tetrahedra differ from run to run: keep a result with
+    ``write_tet``. Without it they are cut from a lattice (``fill_with_lattice``).
 
     Args:
         path: File that trimesh reads.
@@ -34,11 +49,10 @@ def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
         The solid, with the texture coordinates of the surface where it has some.
 
     Raises:
-        InputError: pytetwild is not installed, or the surface is not closed.
+        InputError: The surface is not closed, or thinner everywhere than the tetrahedra.
     """
     if not 0.0 < edge_length < 1.0:
         raise InputError(f"{path.name}: got edge_length {edge_length}; expected a fraction of the diagonal, 0 to 1")
-    tetwild = _tetwild(path)
     source = read_triangles(path)
     closed = trimesh.Trimesh(source.vertices, source.faces, process=False)
     closed.merge_vertices(merge_tex=True, merge_norm=True)
@@ -48,12 +62,13 @@ def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
             f"{path.name}: the surface is not closed, {len(open_edges)} edges belong to one triangle only; "
             "only closed surfaces can be filled: close the holes first"
         )
-    shell = np.asarray(closed.vertices, np.float64), np.asarray(closed.faces, np.int32)
-    with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):  # it leaves a file where it runs
-        points, tets = tetwild.tetrahedralize(*shell, edge_length_fac=edge_length, quiet=True)
-    used, tets = np.unique(np.asarray(tets, dtype=np.int64), return_inverse=True)
-    vertices = np.asarray(points, dtype=np.float64)[used]
-    tets = orient_tets(vertices, tets.reshape(-1, 4))
+    shell = np.asarray(closed.vertices, np.float64), np.asarray(closed.faces, np.int64)
+    vertices, tets = _fill_by_tetwild(*shell, edge_length) if _has_tetwild() else _fill_by_lattice(*shell, edge_length)
+    if not len(tets):
+        raise InputError(
+            f"{path.name}: tetrahedra with an edge_length of {edge_length:g} of the diagonal do not fit into the "
+            f"surface; give a smaller one, such as {edge_length / 4.0:.3g}"
+        )
     uv = getattr(source.visual, "uv", None)
     texture = None if uv is None else carry_texture(source, np.asarray(uv), vertices, find_boundary_faces(tets))
     return TetMesh(vertices, tets, texture=texture, name=path.name)
@@ -102,12 +117,23 @@ def find_nearest_triangle(triangles: Floats, points: Floats) -> Ints:
     return nearest
 
 
-def _tetwild(path: Path) -> Any:
-    """Return the module pytetwild, or raise InputError with the command that installs it."""
-    try:
-        return importlib.import_module("pytetwild")
-    except ImportError as cause:
-        raise InputError(
-            f"{path.name} is a surface, and filling it with tetrahedra needs pytetwild ({cause}): install it with "
-            "pip install 'diffloom-physics-fem[tetwild]', or give a tetrahedral mesh (.tet, .msh, .node/.ele)"
-        ) from cause
+def _has_tetwild() -> bool:
+    """Return True if pytetwild and pyvista, which it imports, are installed."""
+    return all(importlib.util.find_spec(name) is not None for name in ("pytetwild", "pyvista"))
+
+
+def _fill_by_tetwild(vertices: Floats, faces: Ints, edge_length: float) -> tuple[Floats, Ints]:
+    """Return vertices and tetrahedra from pytetwild."""
+    tetwild = importlib.import_module("pytetwild")
+    with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):  # it leaves a file where it runs
+        points, tets = tetwild.tetrahedralize(vertices, faces.astype(np.int32), edge_length_fac=edge_length, quiet=True)
+    used, tets = np.unique(np.asarray(tets, dtype=np.int64), return_inverse=True)
+    vertices = np.asarray(points, dtype=np.float64)[used]
+    return vertices, orient_tets(vertices, tets.reshape(-1, 4))
+
+
+def _fill_by_lattice(vertices: Floats, faces: Ints, edge_length: float) -> tuple[Floats, Ints]:
+    """Return vertices and tetrahedra cut from a lattice."""
+    if compute_enclosed_volume(vertices, faces) < 0.0:
+        faces = faces[:, ::-1]
+    return fill_with_lattice(vertices, faces, edge_length * float(np.linalg.norm(np.ptp(vertices, axis=0))))

@@ -1,4 +1,4 @@
-"""Fit the parameters of a simulation to a target.
+"""Fits of a simulation's parameters to a target: scenes, losses, optimisers and verdicts.
 
 import diffloom_fitting as fitting
 from diffloom_video import read_video

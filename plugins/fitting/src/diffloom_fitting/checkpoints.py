@@ -1,6 +1,6 @@
-"""Checkpoints of a fit in a run folder: its state as plain data, and its history, a line of JSON for each iteration.
+"""Checkpoints of a fit in a run folder: its state as plain data, and its history, a line of JSON per iteration.
 
-No code is stored, so opening somebody's run folder runs none.
+No code is stored, so opening a run folder from an unknown source runs none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ MOST_BYTES = 2**30
 
 
 def encode_state(value: Any) -> Any:
-    """Dataclasses become marked dicts, tuples marked lists; tensors and numbers stay."""
+    """Convert a state to plain data: dataclasses become marked dicts, tuples marked lists; tensors and numbers stay.
+
+    Args:
+        value: A `FitState`, or a part of one.
+
+    Returns:
+        Data that torch.save stores without code.
+
+    Raises:
+        TypeError: The state contains an object of another kind.
+    """
     for name, kind in KINDS.items():
         if isinstance(value, kind):
             kept = [f.name for f in fields(kind) if f.metadata.get("kept", True)]
@@ -44,7 +54,17 @@ def encode_state(value: Any) -> Any:
 
 
 def check_state(found: Any) -> FitState:
-    """``found`` if it is a fit's state with fields of the right kinds; TypeError otherwise."""
+    """Return a decoded state if its fields have the right kinds.
+
+    Args:
+        found: The decoded object.
+
+    Returns:
+        The state.
+
+    Raises:
+        TypeError: It is no state of a fit.
+    """
     if not isinstance(found, FitState):
         raise TypeError(f"it holds {type(found).__name__}")
     for name, kind in _FIELDS.items():
@@ -67,7 +87,14 @@ _FIELDS: dict[str, Any] = {
 
 
 def decode_state(value: Any) -> Any:
-    """The inverse of `encode_state`."""
+    """Invert `encode_state`.
+
+    Args:
+        value: Plain data.
+
+    Returns:
+        The state.
+    """
     if not isinstance(value, dict):
         return value
     kind = value["kind"]
@@ -80,26 +107,44 @@ def decode_state(value: Any) -> Any:
 
 
 def append_record(path: Path, record: Record) -> None:
-    """Add one line, in one write."""
+    """Append a record to a history, in one write.
+
+    Args:
+        path: The history.
+        record: The record.
+    """
     with explained(path), path.open("a", encoding="utf-8") as file:
         file.write(_line(record))
 
 
 def read_history(path: Path, total: int | None = None) -> list[Record]:
-    """The records, up to the ``total``-th; a last line cut off by a crash is left out, any other damage is told."""
+    """Read the records of a history.
+
+    Args:
+        path: The history.
+        total: Last record to read; None reads all.
+
+    Returns:
+        The records, without a last line that a crash cut off.
+
+    Raises:
+        FolderError: The history is damaged elsewhere, or too large.
+    """
     if not path.exists():
         return []
     with explained(path, "read"):
         if path.stat().st_size > MOST_BYTES:
-            raise FolderError(f"history {str(path)!r} is larger than {MOST_BYTES / 2**30:.0f} GB; it is none of ours")
+            raise FolderError(
+                f"history {str(path)!r} is larger than {MOST_BYTES / 2**30:.0f} GB; expected one that diffloom wrote"
+            )
         text = path.read_bytes().decode("utf-8", errors="replace")
     lines = text.split("\n")
     records: list[Record] = []
-    for number, line in enumerate(lines[:-1], start=1):  # what follows the last line break was cut off, or is nothing
+    for number, line in enumerate(lines[:-1], start=1):  # text after the last line break is empty or was cut off
         record = _record(line)
         if isinstance(record, str):
             if number == len(lines) - 1 and total is not None and len(records) >= total:
-                break  # the last line, of an iteration that no checkpoint knows
+                break  # the last line, of an iteration after the last checkpoint
             raise FolderError(
                 f"history {str(path)!r}, line {number}: {record}; remove the line to resume without that iteration, "
                 "or run the experiment again, with another --out"
@@ -111,7 +156,12 @@ def read_history(path: Path, total: int | None = None) -> list[Record]:
 
 
 def rewrite_history(path: Path, records: list[Record]) -> None:
-    """Replace the file by ``records``: what a resumed fit knows to be true."""
+    """Replace a history.
+
+    Args:
+        path: The history.
+        records: Its new records.
+    """
     write_text(path, "".join(map(_line, records)))
 
 
@@ -121,7 +171,7 @@ def _line(record: Record) -> str:
 
 
 def _record(line: str) -> Record | str:
-    """The record in a line, or what is wrong with it."""
+    """Return the record in a line, or a sentence on its damage."""
     try:
         data = json.loads(line)
         told = data.pop("checksum")
@@ -130,7 +180,7 @@ def _record(line: str) -> Record | str:
     if data.get("version") != VERSION:
         return f"it is of version {data.get('version')!r}, and this diffloom reads version {VERSION}"
     if told != _checksum(data):
-        return "it is damaged: its checksum does not hold"
+        return "it is damaged: its checksum is wrong"
     names = {f.name for f in fields(Record)}
     try:
         record = Record(**{k: v for k, v in data.items() if k in names})

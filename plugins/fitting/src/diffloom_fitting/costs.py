@@ -1,4 +1,4 @@
-"""What a control costs: how hard and how jerkily it works."""
+"""Costs of a control: its effort and its rate of change."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from diffloom_fitting.validation import real
 
 @dataclass(frozen=True)
 class ControlCosts:
-    """Added to the loss: ``effort`` times the mean square of all controls, and ``smoothness`` times the mean square of
-    their rate of change [1/s], over all steps and numbers."""
+    """Costs of controls, added to the loss.
+
+    Args:
+        effort: Weight of the mean square of all controls.
+        smoothness: Weight of the mean square of their rate of change [1/s].
+    """
 
     effort: float = 0.0
     smoothness: float = 0.0
@@ -25,7 +29,15 @@ class ControlCosts:
             object.__setattr__(self, name, real(f"control.{name}", getattr(self, name), least=0.0))
 
     def value(self, control: Mapping[str, Tensor], dt: float) -> Tensor:
-        """The cost of controls (steps, ...), steps of ``dt`` [s]; a scalar."""
+        """Return the cost of controls.
+
+        Args:
+            control: Controls (steps, ...) by name.
+            dt: Time step [s].
+
+        Returns:
+            A scalar.
+        """
         parts = []
         for rows in control.values():
             if self.effort > 0.0:
@@ -36,5 +48,5 @@ class ControlCosts:
 
 
 def mean_effort(rows: Tensor) -> Tensor:
-    """The mean square of a control (steps, ...)."""
+    """Return the mean square of a control (steps, ...)."""
     return ordered_mean(rows.square())

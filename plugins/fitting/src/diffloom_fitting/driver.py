@@ -1,9 +1,8 @@
-"""The driver of searches: gathers their requests, has those that belong together answered at once, and sends answers.
+"""Driver of searches: gathers their requests, answers those that belong together as a batch, and resumes the searches.
 
-Searches know nothing of each other. In each round the driver answers those that wait for the same kind of thing, and
-lets each run up to its next request. Since a batch has the bits of single evaluations, a search finds the same alone
-and among others. Between two requests a search holds no more than its own variables; between two iterations of a fit
-all that counts is plain data (`Progress`, `FitState`), so that every search can be kept and resumed there.
+Searches are independent. In each round the driver answers requests of one kind and lets each search run up to its next
+request. A batch has the bits of single evaluations, so a search finds the same alone and in a batch. Between two
+iterations of a fit its state is plain data (`Progress`, `FitState`), so every search can be stored and resumed there.
 """
 
 from __future__ import annotations
@@ -16,15 +15,22 @@ from diffloom_fitting.problem import Evaluate, Evaluation, Found, Problem, Quest
 __all__ = ["Driver", "Posed", "pose", "put", "run_search", "run_searches"]
 
 Item = TypeVar("Item")
-#: A search whose requests carry the problem they are put to; it may put them to several.
+#: A search whose requests name their problem; it may use several problems.
 Posed = Generator[Question, list[Any], Found]
 
 
 def pose(problem: Problem, search: Search[Found]) -> Posed[Found]:
-    """Put the requests of ``search`` to ``problem``.
+    """Address the requests of a search to a problem.
 
-    A gradient at a new point is asked for in two requests, first the loss, then the gradient: so searches that want
-    the gradient at once are simulated together with those that look at the loss first.
+    A gradient at a new point becomes two requests, first the loss, then the gradient, so that searches that want the
+    gradient at once share simulations with those that check the loss first.
+
+    Args:
+        problem: The problem.
+        search: The search.
+
+    Returns:
+        A search whose requests name the problem.
     """
     try:
         request = next(search)
@@ -40,9 +46,17 @@ def pose(problem: Problem, search: Search[Found]) -> Posed[Found]:
 
 
 def put(problem: Problem, request: Evaluate) -> Posed[list[Any]]:
-    """Put one request to ``problem``, and return its answers."""
+    """Send one request to a problem, from within a search: ``answers = yield from put(problem, request)``.
+
+    Args:
+        problem: The problem.
+        request: The request.
+
+    Returns:
+        The answers.
+    """
     if request.want == "residuals" and all(isinstance(point, Evaluation) for point in request.points):
-        (known,) = answer_batch([(problem, request)])  # nothing is simulated: no search needs to wait for it
+        (known,) = answer_batch([(problem, request)])  # answered at once, because nothing is simulated
         if isinstance(known, Exception):
             raise known
         return list(known)
@@ -60,7 +74,7 @@ def put(problem: Problem, request: Evaluate) -> Posed[list[Any]]:
 
 
 def answer_batch(questions: Sequence[Question]) -> list[Any]:
-    """The answers to each request, or the exception it ends in; those that belong together are evaluated at once."""
+    """Return the answers to each request, or its exception; requests that belong together are evaluated as a batch."""
     found: dict[int, Any] = {}
     for group in group_by(range(len(questions)), lambda k: _kind(questions[k])):
         asked = [questions[k] for k in group]
@@ -74,7 +88,7 @@ def _kind(question: Question) -> Hashable:
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
-    """Items with equal keys, in the order in which keys first appear."""
+    """Group items with equal keys, in the order in which the keys first appear."""
     found: dict[Hashable, list[Item]] = {}
     for item in items:
         found.setdefault(key(item), []).append(item)
@@ -82,7 +96,10 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[lis
 
 
 class Member(Generic[Found]):
-    """One search under way. question: what it waits for, or None when it has ended, with ``result`` or ``error``."""
+    """One running search.
+
+    ``question`` is the request that it waits for; None when it has ended, with ``result`` or ``error``.
+    """
 
     def __init__(self, search: Posed[Found]) -> None:
         self._search = search
@@ -93,11 +110,15 @@ class Member(Generic[Found]):
 
     @property
     def ended(self) -> bool:
-        """Whether it waits for nothing more."""
+        """True if the search has ended."""
         return self.question is None
 
     def resume(self, answers: Any) -> None:
-        """Let it run up to its next request. answers: to the last one, or an exception to raise there."""
+        """Run the search up to its next request.
+
+        Args:
+            answers: Answers to the last request, or an exception to raise in the search.
+        """
         self.question = None
         try:
             failed = isinstance(answers, Exception)
@@ -109,16 +130,20 @@ class Member(Generic[Found]):
 
 
 class Driver(Generic[Found]):
-    """Takes searches from request to request together."""
+    """Driver of several searches.
+
+    Args:
+        searches: Searches whose requests name their problem.
+    """
 
     def __init__(self, searches: Sequence[Posed[Found]]) -> None:
         self.members = [Member(search) for search in searches]
 
     def round(self) -> None:
-        """Answer those that wait for what comes first, and let each run up to its next request.
+        """Answer the requests of one kind, and let their searches run up to the next request.
 
-        Each step of a search begins with a differentiable loss. Searches that wait for one are answered when no other
-        is left, so that those that have fallen out of step meet again.
+        Each step of a search begins with a differentiable loss. These requests are answered last, so that searches
+        resynchronise.
         """
         waiting = [(member, member.question) for member in self.members if member.question is not None]
         first = [pair for pair in waiting if not pair[1][1].differentiable] or waiting
@@ -127,7 +152,14 @@ class Driver(Generic[Found]):
             member.resume(each)
 
     def run(self) -> list[Found]:
-        """What the searches find, in their order; the first error where one fails."""
+        """Run all searches to their end.
+
+        Returns:
+            Their results, in their order.
+
+        Raises:
+            Exception: The first error, if a search fails.
+        """
         while not all(member.ended for member in self.members):
             self.round()
         for member in self.members:
@@ -137,10 +169,28 @@ class Driver(Generic[Found]):
 
 
 def run_search(problem: Problem, search: Search[Found]) -> Found:
-    """Run one search on ``problem``, and return what it finds."""
+    """Run one search.
+
+    Args:
+        problem: Problem of its requests.
+        search: The search, such as ``optimiser.begin(...)``.
+
+    Returns:
+        Its result.
+    """
     return run_searches([pose(problem, search)])[0]
 
 
 def run_searches(searches: Sequence[Posed[Found]]) -> list[Found]:
-    """Run searches together, and return what they find, in their order; the first error where one fails."""
+    """Run searches together.
+
+    Args:
+        searches: Searches whose requests name their problem (`pose`).
+
+    Returns:
+        Their results, in their order.
+
+    Raises:
+        Exception: The first error, if a search fails.
+    """
     return Driver(searches).run()

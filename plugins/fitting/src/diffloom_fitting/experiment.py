@@ -1,4 +1,4 @@
-"""An experiment: a scene, a target, what is unknown, and how to look for it."""
+"""Experiments: a scene, a target, unknowns, and the stages of their search."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ from diffloom_fitting.unknowns import Tie, Unknown, UnknownLayout, make_tie, res
 from diffloom_fitting.unknowns.unknown import as_unknowns
 from diffloom_fitting.validation import instance, known
 
-#: Objectives of stages that are kept: several starts may be at different stages.
+#: Number of objectives that are cached; several starts may be in different stages.
 KEPT_OBJECTIVES = 32
 
 
 class AbstractExperiment(ABC):
-    """Experiment that a fit runs: a problem for each stage, starts, and how the end is judged.
+    """Experiment that a fit runs: a problem for each stage, starts, and the judgement of the end.
 
-    The loop, several starts, checkpoints, results and commands know experiments by this interface. `Experiment` is the
-    kind that compares a scene with videos. Implementations are frozen dataclasses with the fields named here.
+    The loop, several starts, checkpoints, results and commands use this interface only. `Experiment` compares a scene
+    with videos. Implementations are frozen dataclasses with these fields.
 
     Attributes:
         title: Heading of reports.
-        stages: Parts of the fit, one after another, each from where the last one ended.
-        starts: Further starts, values by name.
-        probe: Iterations of the first stage that each start gets before only the best goes on; 0 fits all.
-        enough: Loss at which a start makes the others needless.
-        seed: Of every draw.
-        differences: True for gradients from differences instead of the adjoint.
-        stopwatch: Takes the time of each part.
-        layout: How the unknowns lie in the searched vector.
+        stages: Stages of the fit, one after another.
+        starts: Starts after the first, as values by name.
+        probe: Iterations of the first stage for each start, before only the best one continues; 0 fits all starts.
+        enough: Loss below which no further start is tried.
+        seed: Seed of all random numbers.
+        differences: True for gradients by finite differences instead of the adjoint.
+        stopwatch: Time by part of the work.
+        layout: Positions of the unknowns in the searched vector.
     """
 
     title: str
@@ -70,53 +70,112 @@ class AbstractExperiment(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Say in half a sentence what the unknowns are compared with, such as "30 frames of 48x48 pixels"."""
+        """Describe the compared data, such as "30 frames of 48x48 pixels".
+
+        Returns:
+            Half a sentence.
+        """
 
     @abstractmethod
     def objective(self) -> Problem:
-        """Return the whole objective."""
+        """Return the objective of all data and unknowns.
+
+        Returns:
+            The problem.
+        """
 
     @abstractmethod
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Problem:
-        """Return what a stage minimises at one of its iterations."""
+        """Return the problem of a stage.
+
+        Args:
+            stage: The stage.
+            tie: Map from a shorter vector, if the stage moves only some unknowns.
+            iteration: Iteration of the stage, for its schedules.
+
+        Returns:
+            The problem.
+        """
 
     @abstractmethod
     def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
-        """Return how sure the end ``z`` of the fit is, or why that is not known, and the verdict."""
+        """Judge the end of a fit.
+
+        Args:
+            z: (n,), the end of the fit.
+            interrupted: True if the user stopped it.
+
+        Returns:
+            The uncertainty, or the reason for having none, and the verdict.
+        """
 
     def outcome(self, z: Tensor, start: Tensor) -> dict[str, Any]:
-        """Return fields of the `Result` beyond those that every fit has."""
+        """Return fields of the `Result` beyond those of every fit.
+
+        Args:
+            z: (n,), the end of the fit.
+            start: (n,), its start.
+
+        Returns:
+            Fields by name.
+        """
         return {}
 
     def lines(self, result: Any) -> list[str]:
-        """Return sentences on the `Result` of a fit beyond those that every result has."""
+        """Return sentences on the `Result` beyond those of every fit.
+
+        Args:
+            result: The result.
+
+        Returns:
+            Sentences.
+        """
         return []
 
     @property
     def uses_adjoint(self) -> bool:
-        """Whether the fit follows gradients of the adjoint, which are then worth a check."""
+        """True if the fit uses gradients by the adjoint, which are then checked."""
         return True
 
     def check_before(self) -> None:  # noqa: B027 - few need it
-        """Raise where a fit from the first start makes no sense."""
+        """Raise if a fit from the first start cannot succeed."""
 
     @property
     def truth(self) -> Mapping[str, Tensor]:
-        """True values, by name, where they are known."""
+        """True values by name, if they are known."""
         return {}
 
     def start(self, number: int = 0) -> Tensor:
-        """The vector of start 0 (the unknowns' own) or of a further one."""
+        """Return the vector of a start.
+
+        Args:
+            number: 0 for the unknowns' own start, or the number of a further one.
+
+        Returns:
+            (n,), in the searched space.
+        """
         own = {slot.name: slot.start for slot in self.layout.slots}
         return self.layout.encode(own if number == 0 else {**own, **self.starts[number - 1]})
 
     def last_objective(self) -> Problem:
-        """Return the problem of the last stage's end, for all unknowns, by which starts are compared."""
+        """Return the problem of the last stage's end, for all unknowns, by which starts are compared.
+
+        Returns:
+            The problem.
+        """
         stage = self.stages[-1]
         return self.stage_objective(stage, None, stage.iterations - 1)
 
     def tie(self, stage: Stage, z: Tensor) -> Tie | None:
-        """The tie of a stage that moves only part of the unknowns."""
+        """Return the map from the unknowns that a stage moves to the full vector.
+
+        Args:
+            stage: The stage.
+            z: (n,), present values of all unknowns.
+
+        Returns:
+            The map; None if the stage moves all unknowns.
+        """
         if stage.only is None and not stage.shared and not stage.together:
             return None
         return make_tie(self.layout, z, stage.only, stage.shared, stage.together)
@@ -124,19 +183,33 @@ class AbstractExperiment(ABC):
 
 @dataclass(frozen=True)
 class Experiment(AbstractExperiment):
-    """Everything a fit of a scene to videos needs.
+    """A fit of a scene to videos.
 
-    target: the frames the loss sees; for a scene of several cameras ``Targets``, one by each label. holdout: frames
-    kept aside, to judge the result. unknowns: what is sought, in any form that ``fit`` takes. stages: one after
-    another, each from where the last one ended. starts: further starts, values by name; with ``probe`` > 0 each
-    start gets that many iterations of the first stage and only the best goes on, else all are fitted and the best
-    is kept; a start that ends with a loss below ``enough`` makes the others needless. prior: a further term of the
-    loss, values by name -> scalar. seed: for every draw. differences: gradients from differences instead of the
-    adjoint, for comparison. gaussian: what is known of the unknowns beforehand. uncertainty: "laplace", from the
-    curvature of the loss; "blocks", at least as large as the block jackknife over windows of time; or "posterior",
-    by draws from it, which takes hundreds of simulations. costs: of the controls, added to the loss. assumed:
-    standard deviations, by name, of numbers of the scene that are taken as known and are not quite, such as
-    {"camera.fov": 5.0}: ± counts them.
+    Example:
+        experiment = Experiment(scene, video, [Unknown("mass", 2.0)], stages=(Stage(Adam(), 50), Stage(GaussNewton())))
+        result = run_fit(experiment)
+
+    Args:
+        scene: The scene.
+        target: Frames that the loss compares; for several cameras ``Targets``, one for each label.
+        unknowns: Unknowns, in any form that ``fit`` takes.
+        loss: The loss.
+        stages: Stages of the fit, each from the end of the one before.
+        holdout: Frames that only judge the result.
+        starts: Starts after the first, as values by name. The best end is kept.
+        probe: Iterations of the first stage for each start, before only the best one continues; 0 fits all starts.
+        enough: Loss below which no further start is tried.
+        prior: Term added to the loss, from values by name to a scalar.
+        seed: Seed of all random numbers.
+        title: Heading of the report.
+        differences: True for gradients by finite differences instead of the adjoint.
+        stopwatch: Time by part of the work.
+        gaussian: Prior knowledge of the unknowns.
+        uncertainty: Method of ±. "laplace": curvature of the loss. "blocks": at least the block jackknife over windows
+            of time. "posterior": samples, which take hundreds of simulations.
+        costs: Costs of the controls, added to the loss.
+        assumed: Standard deviations, by name, of numbers of the scene that are assumed to be known, such as
+            {"camera.fov": 5.0}; ± includes them.
     """
 
     scene: Scene
@@ -170,7 +243,7 @@ class Experiment(AbstractExperiment):
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
         if not self.unknowns:
-            raise InputError("experiment: nothing is unknown; name at least one parameter to seek")
+            raise InputError("experiment.unknowns: got none; expected at least one parameter to seek")
         for number, stage in enumerate(self.stages):
             self._check_params(f"experiment.stages[{number}].params", stage)
         if self.gaussian is not None:
@@ -183,15 +256,15 @@ class Experiment(AbstractExperiment):
                 _check_views(self.scene, target)
 
     def _check_params(self, place: str, stage: Stage) -> None:
-        """Raise where a stage changes what the model does not have, or what is sought."""
+        """Raise if a stage changes a parameter that the model does not have or that is an unknown."""
         known(place, list(stage.params), [*self.scene.params, LENS_BLUR])
         for unknown in self.unknowns:
             if unknown.name in stage.params:
-                raise InputError(f"{place}: {unknown.name!r} is sought; a stage changes what is known")
+                raise InputError(f"{place}: {unknown.name!r} is an unknown; a stage can change known parameters only")
 
     @cached_property
     def layout(self) -> UnknownLayout:  # type: ignore[override]
-        """How the unknowns lie in the vector."""
+        """Positions of the unknowns in the searched vector."""
         return resolve(self.unknowns, self.scene)
 
     @property
@@ -210,7 +283,7 @@ class Experiment(AbstractExperiment):
             refuse_long_steps(self.scene, self.layout.decode(self.start()), self.rollouts)
 
     def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
-        # Both of what the last stage minimised, whose minimum the result is.
+        # Judged by the objective of the last stage, whose minimum the result is.
         if self.target.goal:
             return "not asked for", skip_judgement("a goal is reached or not")
         if interrupted:
@@ -235,7 +308,14 @@ class Experiment(AbstractExperiment):
         }
 
     def objective(self, target: AnyTarget | None = None) -> Objective:
-        """The whole objective, or that on other frames."""
+        """Return the objective of all frames of a target.
+
+        Args:
+            target: Other frames; None for those of the fit.
+
+        Returns:
+            The objective.
+        """
         return Objective(
             self.scene, self.target if target is None else target, self.loss, self.layout, None, self.prior,
             self.stopwatch, self.differences, self.gaussian, self.costs, rollouts=self.rollouts,
@@ -243,7 +323,7 @@ class Experiment(AbstractExperiment):
 
     @cached_property
     def rollouts(self) -> Rollouts:
-        """The last simulations; they save what is looked at in the end, all frames of the target, kept aside or not."""
+        """Cache of the last simulations; it saves all frames of target and holdout."""
         scene, steps = self.scene, set[int]()
         for target in (self.target, self.holdout):
             for label, one in {} if target is None else target.by_view().items():
@@ -252,9 +332,18 @@ class Experiment(AbstractExperiment):
         return Rollouts(tuple(sorted(steps)))
 
     def stage_objective(self, stage: Stage, tie: Tie | None, iteration: int) -> Objective:
-        """What a stage minimises at one of its iterations."""
+        """Return the objective of a stage.
+
+        Args:
+            stage: The stage.
+            tie: Map from a shorter vector, if the stage moves only some unknowns.
+            iteration: Iteration of the stage, for its schedules.
+
+        Returns:
+            The objective.
+        """
         horizon, changes = stage.settings(iteration)
-        # Made once: whoever asks for the same sees the same scene and target, and can be answered together.
+        # Cached, because searches share a batch only if scene and target are the same objects.
         key = (id(stage), horizon, *changes.items())
         if key not in self._objectives:
             if len(self._objectives) >= KEPT_OBJECTIVES:
@@ -265,7 +354,7 @@ class Experiment(AbstractExperiment):
 
     @cached_property
     def _objectives(self) -> dict[Hashable, tuple[Stage, Objective]]:
-        """Objectives of stages, and the stages, whose identities are thereby taken."""
+        """Cache of stages and their objectives; the stages are kept so that their ids stay unique."""
         return {}
 
     def _stage_objective(self, stage: Stage, horizon: float, changes: Mapping[str, float]) -> Objective:
@@ -286,12 +375,12 @@ class Experiment(AbstractExperiment):
 
 
 def _check_views(scene: Scene, target: AnyTarget) -> None:
-    """Raise unless every camera has a target, of its size."""
+    """Raise unless every camera has a target of its size."""
     views = target.by_view()
     if set(views) != set(scene.viewpoints):
         raise InputError(
-            f"experiment: the scene has the views {_named(scene.viewpoints)} and the target {_named(views)}; give "
-            "every camera a target under its own label"
+            f"experiment.target: got the views {_named(views)}, and the scene has {_named(scene.viewpoints)}; give "
+            "every camera a target under its label"
         )
     for label, one in views.items():
         size, own = one.size, scene.viewpoints[label].size

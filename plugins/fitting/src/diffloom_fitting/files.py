@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written beside their place, then moved into it."""
+"""Atomic writing: a file is written under a temporary name, then renamed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,15 @@ class FolderError(InputError):
 
 @contextmanager
 def explained(path: Path, doing: str = "write") -> Iterator[None]:
-    """Turn the system's error into words."""
+    """Context manager: turns an error of the operating system into a FolderError with advice.
+
+    Args:
+        path: File or folder of the operation.
+        doing: Verb of the message, such as "write" or "read".
+
+    Returns:
+        The context manager.
+    """
     try:
         yield
     except OSError as error:
@@ -38,7 +46,14 @@ def explained(path: Path, doing: str = "write") -> Iterator[None]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A place to write to that becomes ``path`` when the block ends well, and vanishes when it does not."""
+    """Context manager: a temporary path that replaces ``path`` if the block succeeds, and is deleted if it fails.
+
+    Args:
+        path: Path of the finished file.
+
+    Returns:
+        The context manager, which gives the temporary path.
+    """
     beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     with explained(path):
         try:
@@ -49,7 +64,11 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Take away what runs that were killed while they wrote have left beside a folder's files."""
+    """Delete temporary files of processes that were killed while writing.
+
+    Args:
+        folder: Folder of the files.
+    """
     for name in folder.glob(".*.*.*"):
         owner = re.fullmatch(r"\..+\.(\d+)\.\w+", name.name)
         if owner and not _runs(int(owner[1])):
@@ -57,7 +76,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _runs(process: int) -> bool:
-    """Whether there is such a process; this one does not count, for it is not writing now."""
+    """Return true if another process of this number exists."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
@@ -68,11 +87,21 @@ def _runs(process: int) -> bool:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole."""
+    """Write a file atomically.
+
+    Args:
+        path: The file.
+        content: Its content.
+    """
     with new_file(path) as beside:
         beside.write_bytes(content)
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write a text file whole."""
+    """Write a text file atomically, as UTF-8.
+
+    Args:
+        path: The file.
+        content: Its content.
+    """
     write_bytes(path, content.encode("utf-8"))

@@ -1,4 +1,4 @@
-"""Run a fit: the one function most people need."""
+"""Fits: `fit` for one stage, and `run_fit` for a whole experiment."""
 
 from __future__ import annotations
 
@@ -47,14 +47,33 @@ def fit(
     stop: Stop | None = None, seed: int = 0, observer: Observer | None = None, uncertainty: Method = "laplace",
     progress: bool | None = None,
 ) -> Result:  # fmt: skip
-    """Find the ``unknowns`` of ``scene`` with which it looks like ``target``.
+    """Find the ``unknowns`` of a scene with which it looks like the target.
 
-    target: a ``Target``, or the path of a video; of a scene with several cameras ``Targets`` or a mapping, one by each
-    label. unknowns: starts by name, such as {"density": 2.0} or {"shear_modulus": "2 kPa"}, or a list of ``Unknown``.
-    loss: pixel error unless given; optimiser: Gauss-Newton unless given; both also by their registered names.
-    uncertainty: "laplace", "blocks" or "posterior" (see ``Experiment``). progress: show each iteration as it is done;
-    in a notebook unless told otherwise. For stages, schedules, held-out frames and several starts make an
-    ``Experiment`` and call ``run_fit``.
+    For stages, schedules, holdout frames and several starts, make an ``Experiment`` and call ``run_fit``.
+
+    Example:
+        found = fit(scene, "clip.mp4", {"shear_modulus": "2 kPa"})
+        print(found)  # the verdict, a table with ±, and how the fit went
+
+    Args:
+        scene: The scene.
+        target: A ``Target``, or the path of a video; for several cameras ``Targets`` or a mapping, one for each label.
+        unknowns: Starts by name, such as {"density": 2.0} or {"shear_modulus": "2 kPa"}, or a list of ``Unknown``.
+        loss: A loss or its registered name; None for the pixel error.
+        optimiser: An optimiser or its registered name; None for Gauss-Newton.
+        iterations: Largest number of iterations.
+        stop: Conditions for ending earlier; None ends when the loss rests.
+        seed: Seed of all random numbers.
+        observer: Called after each iteration with the state that would resume it, and its record.
+        uncertainty: Method of ±: "laplace", "blocks" or "posterior" (see ``Experiment``).
+        progress: True to show each iteration; None shows them in a notebook.
+
+    Returns:
+        Estimates with uncertainty, verdict and history.
+
+    Raises:
+        InputError: An argument cannot be used.
+        FitError: The scene cannot be simulated from the start.
     """
     instance("fit: scene", scene, Scene)
     chosen = GaussNewton() if optimiser is None else instance("fit: optimiser", optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
@@ -77,7 +96,7 @@ def fit(
 
 @contextmanager
 def _shown(experiment: Experiment, progress: bool | None) -> Iterator[Observer | None]:
-    """What shows the fit's progress, or None for what nobody watches."""
+    """Context manager: the display of progress, or None if there is none."""
     if progress is False or (progress is None and "IPython" not in sys.modules):
         yield None
         return
@@ -95,7 +114,7 @@ def _shown(experiment: Experiment, progress: bool | None) -> Iterator[Observer |
 
 
 def observe_iteration(scene: Scene, target: object) -> AnyTarget:
-    """A target for ``scene`` from what a person passes: a path is read at the camera's size and precision."""
+    """Return a target from the argument of `fit`; a path is read at the camera's size and precision."""
     if isinstance(target, Target | Targets):
         return target
     if isinstance(target, str | Path):
@@ -112,11 +131,22 @@ def run_fit(
     experiment: AbstractExperiment, *, state: FitState | None = None, history: Sequence[Record] = (),
     observer: Observer | None = None, check: bool = False, sure: bool = True,
 ) -> Result:  # fmt: skip
-    """Run an experiment to its end.
+    """Run an experiment to its end; a KeyboardInterrupt ends the fit and keeps its result.
 
-    state, history: from where to go on; None begins. observer: called after each iteration with the state that would
-    resume it. check: compare the gradient with finite differences at the start. sure: estimate uncertainties. A
-    KeyboardInterrupt ends the fit and keeps what was found.
+    Args:
+        experiment: The experiment.
+        state: State to resume from; None starts anew.
+        history: Records of the iterations before ``state``.
+        observer: Called after each iteration with the state that would resume it, and its record.
+        check: True to compare the gradient at the start with finite differences.
+        sure: True to estimate the uncertainty and judge the fit.
+
+    Returns:
+        The result.
+
+    Raises:
+        FitError: The only start cannot be simulated.
+        SimulationError: The time step is too long.
     """
     instance("run_fit: experiment", experiment, AbstractExperiment)  # type: ignore[type-abstract]
     lap = Lap()
@@ -131,7 +161,7 @@ def run_fit(
     try:
         if check and experiment.uses_adjoint:
             badge, wide = _badge(experiment, sure), _wide(experiment, sure)
-            experiment.stopwatch.seconds.clear()  # what the check took is no part of the fit
+            experiment.stopwatch.seconds.clear()  # the check is not part of the fit
         while not here.finished:
             here, record = starts.advance(here)
             records.append(record)
@@ -144,7 +174,7 @@ def run_fit(
 
 
 def _wide(experiment: AbstractExperiment, together: bool) -> WideComparison | None:
-    """Whether the gradient at the start says what a change of a few per cent does: through impacts it may not."""
+    """Compare the gradient at the start with differences of a few per cent: through impacts the two may disagree."""
     try:
         return check_wide_gradient(experiment.objective(), experiment.start(), entries=6, together=together)
     except FitError:
@@ -152,8 +182,8 @@ def _wide(experiment: AbstractExperiment, together: bool) -> WideComparison | No
 
 
 def _badge(experiment: AbstractExperiment, together: bool) -> GradientCheck | str:
-    # A wrong component shows in every random direction: few of them do; `diffloom check-gradient` takes each unknown.
-    # together: uncertainties will need the program for batches anyway.
+    # A wrong component shows in every random direction, so few are enough; `diffloom check-gradient` checks all.
+    # together: the uncertainty needs the program for batches anyway.
     try:
         return check_gradient(
             experiment.objective(), experiment.start(), entries=3, seed=experiment.seed, together=together
@@ -217,7 +247,7 @@ def _estimates(
 
 
 def _told(deviation: Tensor | None, verdict: Verdict) -> tuple[Tensor | None, str]:
-    """(the deviation that may be shown, what stands beside it): an amber or red fit shows no bare ±."""
+    """Return the deviation that may be shown, and its caveat: an amber or red fit shows no bare ±."""
     if deviation is None or verdict.level == "green":
         return deviation, ""
     others = [finding.level for part, finding in verdict.findings() if part != "identifiable"]
@@ -229,7 +259,7 @@ def _told(deviation: Tensor | None, verdict: Verdict) -> tuple[Tensor | None, st
 
 
 def peak_memory() -> int:
-    """The most memory this process has held [bytes]; 0 where the system does not tell."""
+    """Return the peak memory of this process [bytes]; 0 if the system does not report it."""
     if resource is None:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -237,5 +267,5 @@ def peak_memory() -> int:
 
 
 def drop_history(result: Result) -> Result:
-    """A copy small enough to keep many of."""
+    """Return a copy without history, small enough to keep many."""
     return replace(result, history=())

@@ -1,4 +1,4 @@
-"""How a goal was met: in figures, and in words."""
+"""Outcome of a fit to a goal, in numbers and in a sentence."""
 
 from __future__ import annotations
 
@@ -18,17 +18,22 @@ from diffloom_fitting.losses.centre import centres
 if TYPE_CHECKING:
     from diffloom_fitting.experiment import Experiment
 
-MET, NEAR = 0.8, 0.3  # IoU from which a goal counts as reached, and from which the body touches it
-CLOSE = 0.1  # [m] within which a place counts as reached
-ON_TRACK = 0.02  # of the image's height, within which a track counts as followed
+MET, NEAR = 0.8, 0.3  # IoU from which on a goal counts as reached, and as nearly reached
+CLOSE = 0.1  # distance within which a position counts as reached [m]
+ON_TRACK = 0.02  # distance within which a track counts as followed, as a part of the image's height
 
 
 @dataclass(frozen=True)
 class GoalOutcome:
-    """iou: of the outline with that of the goal, the mean over goals (and views); None where no outline is known.
-    distance: [m] between the middles of the nodes and where they are wanted, root mean square; None where that is not
-    known. effort: mean square of all controls. track: how far from a track in the image, root mean square, as part of
-    the image's height; None without one."""
+    """Distance from a goal.
+
+    Args:
+        iou: IoU of the outline with that of the goal, mean over goals and views; None without an outline.
+        distance: Root mean square distance between the centres of the nodes and the goal [m]; None if unknown.
+        effort: Mean square of all controls.
+        track: Root mean square distance from a track in the image, as a part of the image's height; None without a
+            track.
+    """
 
     iou: float | None
     distance: float | None
@@ -36,7 +41,14 @@ class GoalOutcome:
     track: float | None = None
 
     def words(self, iterations: int) -> str:
-        """A sentence such as "reached the goal, IoU 0.97, in 12 iterations"."""
+        """Describe the outcome in a sentence, such as "reached the goal, IoU 0.97, in 12 iterations".
+
+        Args:
+            iterations: Number of iterations of the fit.
+
+        Returns:
+            The sentence.
+        """
         told = [f"IoU {self.iou:.2f}"] if self.iou is not None else []
         told += [f"{self.distance:.3g} m away"] if self.distance is not None else []
         told += [f"{100.0 * self.track:.2g} % of the image's height off its track"] if self.track is not None else []
@@ -54,7 +66,7 @@ class GoalOutcome:
 
 
 def reached(experiment: Experiment, z: Tensor) -> GoalOutcome:
-    """How the goals of an experiment are met with the unknowns at ``z``."""
+    """Measure how near the goals of an experiment are with the unknowns at ``z``."""
     ious, gaps, effort = [], [], 0.0
     with torch.no_grad():
         values = experiment.layout.decode(z)
@@ -66,7 +78,7 @@ def reached(experiment: Experiment, z: Tensor) -> GoalOutcome:
             if drawn:
                 ious.append(1.0 - float(IoU().value(view, target)))
             if target.q is not None:
-                with suppress(InputError):  # joint angles have no middle in space
+                with suppress(InputError):  # joint angles have no centre in space
                     gaps.append(float((centres(view.q) - centres(target.q)).square().sum(dim=1).mean()))
             effort = sum(float(mean_effort(rows)) for rows in view.control.values())
     distance = (sum(gaps) / len(gaps)) ** 0.5 if gaps else None
@@ -74,8 +86,10 @@ def reached(experiment: Experiment, z: Tensor) -> GoalOutcome:
 
 
 def _off_track(experiment: Experiment, z: Tensor) -> float | None:
-    """How far from the tracks of its goals, as part of the image's height: by the experiment's own loss where that
-    compares tracks, which knows what is to follow them."""
+    """Return the distance from the goals' tracks, as a part of the image's height.
+
+    The experiment's own loss measures it if it compares tracks, because it knows which vertices follow them.
+    """
     targets = experiment.target.by_view()
     if any(target.tracks is None for target in targets.values()):
         return None

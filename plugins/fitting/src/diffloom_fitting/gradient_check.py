@@ -1,4 +1,4 @@
-"""This very experiment's gradient against finite differences: narrow ones, and as wide as an optimiser's steps."""
+"""Check of an experiment's gradient against finite differences: small ones, and as large as an optimiser's steps."""
 
 from __future__ import annotations
 
@@ -16,20 +16,25 @@ from diffloom_testing.wide_differences import WIDTH, WideComparison
 
 __all__ = ["ADVICE", "CheckedDirection", "GradientCheck", "check_gradient", "check_wide_gradient"]
 
-#: A smooth loss is best seen with the first, one that jumps at contacts with the second.
+#: Steps of the differences: the first suits a smooth loss, the second one that jumps at contacts.
 STEPS = {torch.float64: (1e-5, 1e-8, 1e-6, 1e-7, 1e-3), torch.float32: (3e-2, 1e-2, 3e-3)}
-SMOOTH = 0.05  # of the tolerance: differences that agree so well are believed at once
+SMOOTH = 0.05  # roughness, relative to the tolerance, below which no further step is tried
 ADVICE = (
-    "the loss changes otherwise than its gradient says: impacts that jump (contact = 'linear') or a chaotic motion. "
-    "Try contact = 'hunt_crossley', a shorter horizon that grows from stage to stage, or start states of later frames"
+    "impacts make the loss jump (contact = 'linear'), or the motion is chaotic. Try contact = 'hunt_crossley', a "
+    "shorter horizon that grows from stage to stage, or start states of later frames"
 )
 
 
 @dataclass(frozen=True)
 class CheckedDirection:
-    """One direction: what the adjoint says, what differences say, and how far apart they are, relative to the larger.
+    """Comparison along one direction.
 
-    roughness: how far two step sizes' differences are apart: where this is large the loss itself is not smooth.
+    Args:
+        label: Name of the direction.
+        adjoint: Derivative by the adjoint.
+        difference: Derivative by finite differences.
+        error: Their difference relative to the norm of the gradient.
+        roughness: Difference between two step sizes, relative to the norm; large if the loss is not smooth.
     """
 
     label: str
@@ -41,7 +46,12 @@ class CheckedDirection:
 
 @dataclass(frozen=True)
 class GradientCheck:
-    """All directions, and the worst error."""
+    """Result of a gradient check.
+
+    Args:
+        rows: One comparison for each direction.
+        tolerance: Largest error that passes.
+    """
 
     rows: tuple[CheckedDirection, ...]
     tolerance: float
@@ -53,7 +63,7 @@ class GradientCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether every direction agrees."""
+        """True if every direction agrees."""
         return self.worst <= self.tolerance
 
 
@@ -63,12 +73,27 @@ def check_gradient(
 ) -> GradientCheck:  # fmt: skip
     """Compare d loss / d z at ``z`` with Richardson-extrapolated central differences.
 
-    Up to ``entries`` unknowns are checked one by one; with more, that many random directions of unit length. A
-    direction's error is relative to the gradient's norm, so that a direction in which nothing happens does not count.
-    step: of the differences; without it several are tried and the one whose two differences agree best is believed:
-    a narrow one fits between the jumps that contact and rasterisers make, a wide one does not drown in rounding.
-    tolerance: 1e-4 in double and 2e-2 in single precision unless given. together: simulate the places of a difference
-    as a batch, to the same bits; whoever has no program for batches yet would compile one.
+    A direction's error is relative to the gradient's norm, so directions without effect do not count.
+
+    Example:
+        check = check_gradient(experiment.objective(), experiment.start())
+        print(check.passed, check.worst)
+
+    Args:
+        objective: The problem.
+        z: (n,), point in the searched space.
+        tolerance: Largest error that passes; None for 1e-4 in double and 2e-2 in single precision.
+        step: Step of the differences; None tries several and takes the one whose two differences agree best.
+        entries: Number of unknowns up to which each is checked alone; with more, that many random directions.
+        seed: Seed of the directions.
+        together: True to simulate the points of a difference as a batch, with the same bits; this may compile a
+            program.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        FitError: The loss is not finite.
     """
     entries = whole("check_gradient: entries", entries, 1)
     step = None if step is None else real("check_gradient: step", step, above=0.0)
@@ -89,11 +114,11 @@ def check_gradient(
 
 
 def losses(objective: Problem, together: bool, z: Tensor, places: Sequence[Tensor]) -> list[float]:
-    """The loss at places beside ``z``; FitError where one has none."""
+    """Return the losses at points near ``z``; FitError where one is not finite."""
     seen = objective.values_at(places) if together else [objective.value(place) for place in places]
     for side in seen:
         if not side.finite:
-            raise not_finite("beside the place where the gradient is checked", z, side.trouble)
+            raise not_finite("near the point where the gradient is checked", z, side.trouble)
     return [side.value for side in seen]
 
 
@@ -101,8 +126,7 @@ def _smoothest(
     losses: Callable[[Tensor, Sequence[Tensor]], list[float]], z: Tensor, way: Tensor, steps: Sequence[float],
     enough: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """(difference, roughness) of the step whose two differences agree best, or of the first that is good enough: the
-    difference extrapolated, the roughness how far the two it is made of are apart."""
+    """Return the extrapolated difference and its roughness, of the first good step or of the best one."""
     found: list[tuple[float, float]] = []
     for h in steps:
         ends = losses(z, [z + s * way for s in (h, -h, 0.5 * h, -0.5 * h)])
@@ -125,10 +149,20 @@ def _directions(objective: Problem, z: Tensor, entries: int, seed: int) -> Seque
 def check_wide_gradient(
     objective: Problem, z: Tensor, *, width: float = WIDTH, entries: int = 12, together: bool = False
 ) -> WideComparison:
-    """d loss / d z at ``z`` beside differences over +-``width`` of the value of each unknown.
+    """Compare d loss / d z at ``z`` with differences over +-``width`` of the value of each unknown.
 
-    Up to ``entries`` numbers are changed one by one; with more, each unknown as a whole. A value of 0 is changed by
-    ``width`` of the largest of its unknown, or of 1. together: simulate all changes as a batch, to the same bits.
+    Args:
+        objective: The problem.
+        z: (n,), point in the searched space.
+        width: Relative change of a value; a value of 0 changes by this part of the largest one of its unknown, or of 1.
+        entries: Number of unknowns up to which each number changes alone; with more, each unknown as a whole.
+        together: True to simulate all changes as a batch, with the same bits.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        FitError: The loss is not finite.
     """
     seen = objective.evaluate(z)
     if not seen.finite or seen.gradient is None:
@@ -141,7 +175,7 @@ def check_wide_gradient(
 
 
 def _ways(objective: Problem, z: Tensor, entries: int) -> Iterator[tuple[str, Tensor]]:
-    """Directions in the searched space, each the relative change of a number, or of all numbers of an unknown."""
+    """Yield directions in the searched space: the relative change of a number, or of all numbers of an unknown."""
     layout = objective.layout
     relative = torch.cat([_relative(part) for part in _values(objective, z)]) if layout.slots else z
     if z.numel() <= entries:
@@ -157,7 +191,7 @@ def _ways(objective: Problem, z: Tensor, entries: int) -> Iterator[tuple[str, Te
 
 
 def _values(objective: Problem, z: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Of each unknown its numbers and their derivatives by the searched space, in a row each."""
+    """Yield the numbers of each unknown and their derivatives by the searched space."""
     layout = objective.layout
     for slot, part in zip(layout.slots, layout.split(z), strict=True):
         at = part.detach().clone().requires_grad_()

@@ -1,4 +1,4 @@
-"""Kinds of things that diffloom-fitting lets plugins register, and objects shown by what is registered."""
+"""Kinds of things that diffloom-fitting lets plugins register, and the display of objects in notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss on a grid of one or two unknowns: as it is, or with all others fitted anew at each place."""
+"""Losses on a grid of one or two unknowns: with the other unknowns fixed, or fitted at each point (profile)."""
 
 from __future__ import annotations
 
@@ -26,20 +26,36 @@ from diffloom_fitting.unknowns import make_tie
 __all__ = ["Axis", "LossGrid", "Profile", "check_axes", "evaluate_grid", "evaluate_losses", "profile"]
 
 Points = Iterable[tuple[int, ...]]
-ITERATIONS, ENOUGH = 12, 1e-6  # of Gauss-Newton at each place, and the fall of the loss below which it rests
-CHI2 = {1: 3.841, 2: 5.991}  # 95 % quantiles, by how many unknowns are looked at
+ITERATIONS, ENOUGH = 12, 1e-6  # largest number of Gauss-Newton steps per point, and relative fall that ends them
+CHI2 = {1: 3.841, 2: 5.991}  # 95 % quantiles of chi-squared, by number of unknowns
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A parameter and the values it takes."""
+    """Axis of a grid: an unknown and its values.
+
+    Args:
+        name: Name of the unknown.
+        values: Increasing values, in its unit.
+    """
 
     name: str
     values: NDArray[np.float64]
 
     @staticmethod
     def parse(text: str, spaced: bool = False) -> Axis:
-        """From "mass=0.1:5:41"; ``spaced`` by equal factors instead of equal steps."""
+        """Parse an axis such as "mass=0.1:5:41".
+
+        Args:
+            text: NAME=LOW:HIGH:COUNT.
+            spaced: True for equal factors instead of equal steps.
+
+        Returns:
+            The axis.
+
+        Raises:
+            InputError: The text has another form.
+        """
         name, _, span = text.partition("=")
         try:
             low, high, count = span.split(":")
@@ -53,7 +69,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class LossGrid:
-    """Losses (n,) or (n, m) over one or two axes; infinite where it could not be simulated."""
+    """Losses over one or two axes.
+
+    Args:
+        axes: The axes.
+        losses: (n,) or (n, m); infinite where the simulation fails.
+    """
 
     axes: tuple[Axis, ...]
     losses: NDArray[np.float64]
@@ -65,12 +86,16 @@ class LossGrid:
 
     @property
     def lowest(self) -> tuple[float, ...]:
-        """Where it is."""
+        """Position of the lowest loss."""
         index = np.unravel_index(int(self.losses.argmin()), self.losses.shape)
         return tuple(float(axis.values[i]) for axis, i in zip(self.axes, index, strict=True))
 
     def minima(self) -> int:
-        """How many grid points are lower than all their neighbours."""
+        """Count the grid points that are lower than all their neighbours.
+
+        Returns:
+            The number of local minima.
+        """
         padded = np.pad(self.losses, 1, constant_values=np.inf)
         lower = np.ones(self.losses.shape, dtype=bool)
         for shift in np.ndindex(*([3] * self.losses.ndim)):
@@ -82,14 +107,19 @@ class LossGrid:
 
 
 def check_axes(experiment: AbstractExperiment, axes: Sequence[Axis]) -> None:
-    """Raise InputError unless each axis is something the experiment seeks."""
+    """Raise unless each axis is an unknown of the experiment.
+
+    Args:
+        experiment: The experiment.
+        axes: The axes.
+    """
     names = [slot.name for slot in experiment.layout.slots]
     vectors = [slot.name for slot in experiment.layout.slots if slot.shape[-1:] == (3,)]
     for axis in axes:
         if axis.name in vectors:
             raise InputError(
-                f"--over {axis.name!r}: one number is no vector; seek its numbers on their own, such as "
-                f"'{axis.name}.x', in the file"
+                f"--over {axis.name!r}: this is a vector, and an axis has one number; seek its components, such as "
+                f"[unknowns.'{axis.name}.x']"
             )
         if axis.name not in names:
             raise InputError(
@@ -101,7 +131,16 @@ def check_axes(experiment: AbstractExperiment, axes: Sequence[Axis]) -> None:
 def evaluate_grid(
     experiment: AbstractExperiment, axes: Sequence[Axis], watch: Callable[[list[tuple[int, ...]]], Points] = iter
 ) -> LossGrid:
-    """The loss at each grid point, other unknowns at their truth or start."""
+    """Evaluate the loss at each grid point, with the other unknowns at their truth or start.
+
+    Args:
+        experiment: The experiment.
+        axes: One or two axes.
+        watch: Wraps the list of points, to show progress.
+
+    Returns:
+        The losses.
+    """
     check_axes(experiment, axes)
     losses = np.full([len(axis.values) for axis in axes], np.inf)
     waiting: list[tuple[int, ...]] = []
@@ -117,7 +156,16 @@ def evaluate_grid(
 def evaluate_losses(
     experiment: AbstractExperiment, axes: Sequence[Axis], points: Sequence[tuple[int, ...]]
 ) -> list[float]:
-    """The losses at some points of a grid."""
+    """Evaluate the losses at some points of a grid.
+
+    Args:
+        experiment: The experiment.
+        axes: Axes of the grid.
+        points: Indices of the points.
+
+    Returns:
+        The losses.
+    """
     layout = experiment.layout
     base: dict[str, Tensor] = {s.name: experiment.truth.get(s.name, s.start) for s in layout.slots}
     places = []
@@ -131,13 +179,22 @@ def evaluate_losses(
 
 @dataclass(frozen=True)
 class Profile:
-    """The lowest loss at each place of a grid, and the level up to which places belong to the 95 % region."""
+    """Profile likelihood: the loss with the other unknowns fitted at each grid point.
+
+    Args:
+        grid: The lowest losses.
+        level: Loss up to which points belong to the 95 % region.
+    """
 
     grid: LossGrid
     level: float
 
     def interval(self) -> tuple[float, float] | None:
-        """The ends of the region along a single axis, between its grid points; infinite where the grid ends first."""
+        """Interpolate the ends of the region along a single axis.
+
+        Returns:
+            Low and high end, infinite where the grid ends first; None for two axes or without a region.
+        """
         if len(self.grid.axes) != 1 or not self.grid.least <= self.level:
             return None
         values, above = self.grid.axes[0].values, self.grid.losses - self.level
@@ -149,13 +206,26 @@ Watch = Callable[[list[tuple[int, ...]]], Points]
 
 
 def profile(experiment: Experiment, result: Result, axes: Sequence[Axis], watch: Watch = iter) -> Profile:
-    """Around what a fit has found. Places are taken in order, each from where the nearest one before it ended."""
+    """Fit the other unknowns at each grid point, starting from the nearest point done before.
+
+    Args:
+        experiment: The experiment.
+        result: Its result, with an uncertainty.
+        axes: One or two axes of single numbers.
+        watch: Wraps the list of points, to show progress.
+
+    Returns:
+        The profile.
+
+    Raises:
+        InputError: An axis has several numbers, or the result has no noise.
+    """
     check_axes(experiment, axes)
     slots = {slot.name: slot for slot in experiment.layout.slots}
     for axis in axes:
         if slots[axis.name].size != 1:
             raise InputError(
-                f"--over {axis.name!r}: it has {slots[axis.name].size} numbers; a profile takes single ones"
+                f"--over {axis.name!r}: got an unknown of {slots[axis.name].size} numbers; expected a single number"
             )
     if not isinstance(result.uncertainty, Uncertainty):
         raise InputError(f"a profile needs the noise of the fit, which has none: {result.uncertainty}")
@@ -175,7 +245,7 @@ def profile(experiment: Experiment, result: Result, axes: Sequence[Axis], watch:
 def _outwards(
     experiment: Experiment, result: Result, axes: Sequence[Axis], shape: tuple[int, ...]
 ) -> list[tuple[int, ...]]:
-    """The grid's points, those nearest to what was found first."""
+    """Return the points of the grid by their distance from the estimate."""
     found = experiment.layout.sought(result.z)
     middle = [int(np.abs(axis.values - float(found[axis.name])).argmin()) for axis in axes]
     return sorted(np.ndindex(shape), key=lambda p: sum(abs(a - b) for a, b in zip(p, middle, strict=True)))
@@ -184,7 +254,7 @@ def _outwards(
 def _lowest(
     experiment: Experiment, objective: Objective, axes: Sequence[Axis], index: tuple[int, ...], begin: Tensor
 ) -> tuple[float, Tensor]:
-    """The lowest loss with the axes' unknowns held, and where; infinite where it cannot be simulated."""
+    """Return the lowest loss with the axes' unknowns fixed, and its vector; infinite if the simulation fails."""
     layout = experiment.layout
     values = dict(layout.sought(begin.detach()))
     for axis, i in zip(axes, index, strict=True):
@@ -203,7 +273,7 @@ def _lowest(
 
 
 def _descend(problem: Problem, z: Tensor) -> Search[Progress]:
-    """Gauss-Newton until the loss rests."""
+    """Run Gauss-Newton until the loss rests."""
     optimiser = GaussNewton()
     progress = yield from optimiser.begin(problem, z, 0)
     for _ in range(ITERATIONS):
@@ -216,7 +286,7 @@ def _descend(problem: Problem, z: Tensor) -> Search[Progress]:
 
 def _end(values: np.ndarray[tuple[int], np.dtype[np.float64]], above: np.ndarray[tuple[int], np.dtype[np.float64]],
          last: int, way: int) -> float:  # fmt: skip
-    """Where the loss crosses the level beyond the last point inside, going one ``way``."""
+    """Interpolate the loss beyond the last point inside to the level, in direction ``way``."""
     beyond = last + way
     if not 0 <= beyond < len(values):
         return way * math.inf

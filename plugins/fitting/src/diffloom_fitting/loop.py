@@ -1,6 +1,6 @@
 """The loop of a fit: each call of `advance` is one iteration, and the state between two of them is plain data.
 
-`MultiStart` does the same for fits from several starts, whose simulations it makes together.
+`MultiStart` runs several starts in one batch.
 """
 
 from __future__ import annotations
@@ -36,14 +36,21 @@ __all__ = [
 ]  # fmt: skip
 
 Settings = tuple[float, dict[str, float]]
-"""What a schedule decides: the horizon, and settings of the renderer and the loss."""
-#: Starts that are followed at once at most.
+"""Values of a stage's schedules: the horizon, and settings of the renderer and the loss."""
+#: Largest number of starts in one batch.
 MOST_STARTS = 8
 
 
 @dataclass(frozen=True)
 class StartOutcome:
-    """How one start ended: its vector, the loss of its last stage (of the whole, when probed), and why it stopped."""
+    """End of one start.
+
+    Args:
+        start: Number of the start.
+        z: (n,), its vector.
+        value: Loss of its last stage, or of the whole objective if it was probed.
+        reason: Reason for stopping.
+    """
 
     start: int
     z: Tensor
@@ -53,12 +60,22 @@ class StartOutcome:
 
 @dataclass(frozen=True)
 class FitState:
-    """Where a fit stands.
+    """State of a fit between two iterations.
 
-    task: position in the list of tasks (`tasks`). stage, iteration: position in it; iteration -1 means the stage has
-    not begun. total: iterations so far. z: (n,) full vector at the stage's start. progress: the optimiser's. settings:
-    of the last iteration. losses, best (value, full vector): in this stage under these settings.
-    seconds: time spent in this stage and in all.
+    Args:
+        z: (n,), full vector at the start of the stage.
+        task: Position in the list of `tasks`.
+        stage: Number of the stage.
+        iteration: Iteration of the stage; -1 before its beginning.
+        total: Iterations so far.
+        progress: State of the optimiser.
+        settings: Schedule values of the last iteration.
+        losses: Losses in this stage under these settings.
+        best: Best loss in this stage under these settings, and its full vector.
+        outcomes: Ends of the starts so far.
+        seconds: Time spent in this stage, and in all [s].
+        note: Reason for the end of the last stage.
+        finished: True after the last iteration.
     """
 
     z: Tensor
@@ -78,7 +95,12 @@ class FitState:
 
 @dataclass(frozen=True)
 class StartTask:
-    """One start to follow (None: the best of those probed) and how far."""
+    """One start to follow.
+
+    Args:
+        start: Number of the start; None for the best of those probed.
+        probe: True to run only the probing iterations.
+    """
 
     start: int | None
     probe: bool = False
@@ -86,8 +108,24 @@ class StartTask:
 
 @dataclass(frozen=True)
 class Record:
-    """What is told of one iteration; plain numbers, one line of the history. values: of the unknowns in their units,
-    as lists, or as a summary of those with many numbers (`summary`)."""
+    """Record of one iteration in plain numbers: one line of the history.
+
+    Args:
+        total: Number of the iteration, over all stages.
+        start: Number of the start; -1 for the best of those probed.
+        stage: Number of the stage.
+        optimiser: Name of the optimiser's class.
+        iteration: Iteration of the stage.
+        loss: The loss.
+        values: Unknowns in their units, as lists, or as a summary of those with many numbers (`summary`).
+        gradient: Norm of the gradient in the searched space, if known.
+        seconds: Time of the iteration [s].
+        evaluations: Number of losses evaluated.
+        rejected: Number of steps rejected.
+        horizon: Part of the target's time that the loss compares.
+        renderer: Scheduled settings.
+        note: Reason for the end of the stage, if this is its last iteration.
+    """
 
     total: int
     start: int
@@ -106,7 +144,14 @@ class Record:
 
 
 def tasks(experiment: AbstractExperiment) -> list[StartTask]:
-    """What is to be done: probes of all starts and then the best, or each start to its end."""
+    """Return the tasks of a fit: probes of all starts and then the best one, or each start to its end.
+
+    Args:
+        experiment: The experiment.
+
+    Returns:
+        The tasks in order.
+    """
     count = 1 + len(experiment.starts)
     if experiment.probe > 0 and count > 1:
         return [StartTask(k, probe=True) for k in range(count)] + [StartTask(None)]
@@ -114,17 +159,40 @@ def tasks(experiment: AbstractExperiment) -> list[StartTask]:
 
 
 def begin(experiment: AbstractExperiment) -> FitState:
-    """The state before the first iteration."""
+    """Return the state before the first iteration.
+
+    Args:
+        experiment: The experiment.
+
+    Returns:
+        The state.
+    """
     return FitState(experiment.start(0))
 
 
 def advance(experiment: AbstractExperiment, state: FitState) -> tuple[FitState, Record]:
-    """One iteration: the first call of a stage evaluates its start, later calls step."""
+    """Run one iteration: the first of a stage evaluates its start, later ones step.
+
+    Args:
+        experiment: The experiment.
+        state: State before the iteration.
+
+    Returns:
+        State and record after the iteration.
+    """
     return run_searches([iterate(experiment, state)])[0]
 
 
 def iterate(experiment: AbstractExperiment, state: FitState) -> Posed[tuple[FitState, Record]]:
-    """One iteration as a search, which can be run together with those of other starts."""
+    """Run one iteration as a search, which can share batches with those of other starts.
+
+    Args:
+        experiment: The experiment.
+        state: State before the iteration.
+
+    Returns:
+        A search for state and record after the iteration.
+    """
     lap = Lap()
     task = tasks(experiment)[state.task]
     stage = experiment.stages[state.stage]
@@ -165,7 +233,7 @@ def iterate(experiment: AbstractExperiment, state: FitState) -> Posed[tuple[FitS
         return moved, record
     ahead = _next_change(stage, moved)
     if ahead is not None and not moved.iteration >= stage.iterations and not task.probe:
-        # An easier problem of the schedule is solved: go on to the next one at once.
+        # Skip to the next settings of the schedules, because the present problem is solved.
         return replace(moved, iteration=ahead), record
     return (yield from _next(experiment, moved, task, reason)), record
 
@@ -173,7 +241,7 @@ def iterate(experiment: AbstractExperiment, state: FitState) -> Posed[tuple[FitS
 def _abandon(
     experiment: AbstractExperiment, state: FitState, task: StartTask, stage: Stage, settings: Settings, reason: str
 ) -> Posed[tuple[FitState, Record]]:
-    """One of several starts has failed: what it reached counts, and the next start is taken up."""
+    """End a start that has failed with its best vector, and continue with the next start."""
     best = state.best or (math.inf, state.z)
     ended = replace(
         state, total=state.total + 1, best=best, stage=len(experiment.stages) - 1, settings=settings,
@@ -196,7 +264,7 @@ def _stage_end(stage: Stage, state: FitState, limit: int) -> str | None:
 
 
 def _next_change(stage: Stage, state: FitState) -> int | None:
-    """The iteration whose successor sees other settings than now, or None when the schedules have ended."""
+    """Return the iteration before the next change of settings, or None if the schedules have ended."""
     for iteration in range(state.iteration, stage.iterations):
         if stage.settings(iteration) != state.settings:
             return iteration
@@ -204,7 +272,7 @@ def _next_change(stage: Stage, state: FitState) -> int | None:
 
 
 def _next(experiment: AbstractExperiment, state: FitState, task: StartTask, reason: str) -> Posed[FitState]:
-    """The state at the beginning of what follows a finished stage."""
+    """Return the state after a finished stage."""
     assert state.best is not None
     z = state.best[1]
     fresh = replace(
@@ -213,7 +281,7 @@ def _next(experiment: AbstractExperiment, state: FitState, task: StartTask, reas
     )  # fmt: skip
     if not task.probe and state.stage + 1 < len(experiment.stages):
         return replace(fresh, stage=state.stage + 1)
-    # Starts are compared by what their last stage minimised; probed ones, which have not come so far, by the whole.
+    # Starts are compared by the objective of the last stage, or by the whole objective if they were only probed.
     (seen,) = yield from put(experiment.objective() if task.probe else experiment.last_objective(), Evaluate([z]))
     start = task.start if task.start is not None else _best(state.outcomes).start
     outcomes = (*state.outcomes, StartOutcome(start, z, seen.value, reason))
@@ -231,12 +299,19 @@ def _best(outcomes: tuple[StartOutcome, ...]) -> StartOutcome:
 
 
 def find_best_outcome(state: FitState) -> StartOutcome | None:
-    """The best start that ended, or None when none has."""
+    """Return the best start that ended.
+
+    Args:
+        state: State of the fit.
+
+    Returns:
+        Its outcome, or None if none has ended.
+    """
     return _best(state.outcomes) if state.outcomes else None
 
 
 def summary(value: Tensor) -> Any:
-    """A number or list of numbers; mean, low and high of more than 16."""
+    """Return a value as a list of numbers, or as mean, low and high of more than 16."""
     if value.numel() <= 16:
         return value.tolist()
     return {"mean": float(value.mean()), "low": float(value.min()), "high": float(value.max())}
@@ -270,7 +345,16 @@ def _record(
 def run_task(
     experiment: AbstractExperiment, number: int, told: MutableSequence[tuple[FitState, Record]]
 ) -> Posed[None]:
-    """Follow one start, or probe it, as if there were none before it. told: is given each state and record."""
+    """Follow one start as if it were the only one.
+
+    Args:
+        experiment: The experiment.
+        number: Number of the task.
+        told: List to which each state and record is appended.
+
+    Returns:
+        A search without result.
+    """
     start = tasks(experiment)[number].start
     assert start is not None
     state = FitState(experiment.start(start), task=number)
@@ -287,7 +371,16 @@ def drop_residuals(state: FitState) -> FitState:
 
 
 def rebase_state(before: FitState, ahead: FitState, following: list[StartTask]) -> FitState:
-    """A state of a start that was followed by itself, as it is after those before it."""
+    """Rebase the state of a start, run as if it were the only one, onto the results of the starts before it.
+
+    Args:
+        before: State at the beginning of the start, within the fit.
+        ahead: State of the start alone.
+        following: All tasks.
+
+    Returns:
+        The state within the fit.
+    """
     found = replace(ahead, total=before.total + ahead.total, outcomes=(*before.outcomes, *ahead.outcomes))
     best = find_best_outcome(found)
     if ahead.task == before.task and not ahead.finished:
@@ -297,9 +390,14 @@ def rebase_state(before: FitState, ahead: FitState, following: list[StartTask]) 
 
 
 class MultiStart:
-    """Takes a fit on as ``advance`` does, to the same states; starts that follow each other run together where their
-    simulations can, and are told one after the other. What is found ahead is no part of a state: a resumed fit finds it
-    again."""
+    """Loop that runs consecutive starts in one batch, with the same states as `advance`.
+
+    Records are delivered start by start. Iterations that ran ahead are not part of a state; a resumed fit runs them
+    again.
+
+    Args:
+        experiment: The experiment.
+    """
 
     def __init__(self, experiment: AbstractExperiment) -> None:
         self._experiment, self._tasks = experiment, tasks(experiment)
@@ -308,7 +406,14 @@ class MultiStart:
         self._before: FitState | None = None
 
     def advance(self, state: FitState) -> tuple[FitState, Record]:
-        """One iteration."""
+        """Run one iteration.
+
+        Args:
+            state: State before the iteration.
+
+        Returns:
+            State and record after the iteration.
+        """
         if state.stage == 0 and state.iteration == -1:
             self._before = state
             if state.task not in self._told:
@@ -326,10 +431,10 @@ class MultiStart:
         )
 
     def _begin(self, task: int) -> None:
-        """Set out with all that follow ``task``, if they can run together and will."""
+        """Begin all consecutive starts from ``task`` on that can share batches."""
         self._told = {}
         experiment, first = self._experiment, self._tasks[task]
-        # A start that is enough makes the others needless: then each waits for the one before.
+        # With ``enough``, a start may end the fit, so each waits for the one before.
         waits = experiment.enough is not None and not first.probe
         chosen = []
         for k, other in enumerate(self._tasks[task : task + MOST_STARTS], task):

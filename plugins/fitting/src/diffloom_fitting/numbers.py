@@ -1,4 +1,4 @@
-"""Numbers for people."""
+"""Formatting of numbers for users."""
 
 from __future__ import annotations
 
@@ -19,16 +19,24 @@ __all__ = [
     "shown",
 ]
 
-WHOLE = 1e6  # below it, numbers that are known to tens or hundreds are written in full
+WHOLE = 1e6  # numbers below are never written with an exponent
 
 
 def number(value: float, digits: int = 6) -> str:
-    """A number in at most ``digits`` significant digits."""
+    """Format a number.
+
+    Args:
+        value: The number.
+        digits: Largest number of significant digits.
+
+    Returns:
+        The text.
+    """
     return f"{value:.{digits}g}"
 
 
 def measured(value: float, deviation: float | None) -> str:
-    """A value with its standard deviation, with as many digits as that supports: 6.0012 ± 0.0003."""
+    """Format a value with its standard deviation, to the digits that it supports: 6.0012 ± 0.0003."""
     if deviation is None or not math.isfinite(deviation) or deviation <= 0.0:
         return number(value)
     if value != 0.0 and deviation < 1e-9 * abs(value):
@@ -46,7 +54,15 @@ def _magnitude(value: float) -> int:
 
 
 def shown(value: Tensor, deviation: Tensor | None = None) -> str:
-    """A parameter: a number, a short list, or what many numbers have in common."""
+    """Format a parameter: a number, a short list, or mean and range of many numbers.
+
+    Args:
+        value: The parameter.
+        deviation: Its standard deviation, of the same shape.
+
+    Returns:
+        The text.
+    """
     if value.numel() == 1:
         return measured(float(value), None if deviation is None else float(deviation))
     if value.numel() <= 4:
@@ -57,7 +73,15 @@ def shown(value: Tensor, deviation: Tensor | None = None) -> str:
 
 
 def format_value_lines(value: Tensor, deviation: Tensor | None = None) -> list[str]:
-    """The same with each number of a short list on a line of its own."""
+    """Format a parameter with each number of a short list on a line of its own.
+
+    Args:
+        value: The parameter.
+        deviation: Its standard deviation, of the same shape.
+
+    Returns:
+        The lines.
+    """
     if not 1 < value.numel() <= 4:
         return [shown(value, deviation)]
     deviations = [None] * value.numel() if deviation is None else deviation.flatten().tolist()
@@ -65,12 +89,27 @@ def format_value_lines(value: Tensor, deviation: Tensor | None = None) -> list[s
 
 
 def format_with_caveat(told: str, caveat: str) -> str:
-    """What was found with what must be known beside it: 4246 (± withheld)."""
+    """Append a caveat to a value: 4246 (± withheld).
+
+    Args:
+        told: The formatted value.
+        caveat: The caveat; may be empty.
+
+    Returns:
+        The text.
+    """
     return f"{told} ({caveat})" if caveat else told
 
 
 def brief(value: Any) -> str:
-    """A record's value in a few characters."""
+    """Format a value of a record in a few characters.
+
+    Args:
+        value: A number, a list, or a summary.
+
+    Returns:
+        The text.
+    """
     if isinstance(value, dict):
         return f"~{number(value['mean'], 5)}"
     if isinstance(value, list):
@@ -88,12 +127,26 @@ def _flat(value: Any) -> list[float]:
 
 
 def format_unit(unit: str) -> str:
-    """A unit as print has it: m/s^2 becomes m/s²."""
+    """Format a unit for print: m/s^2 becomes m/s².
+
+    Args:
+        unit: The unit.
+
+    Returns:
+        The text.
+    """
     return unit.replace("^2", "²").replace("^3", "³").replace("^-1", "⁻¹")
 
 
 def percent(error: float | None) -> str:
-    """A relative error."""
+    """Format a relative error.
+
+    Args:
+        error: The error, or None.
+
+    Returns:
+        The text; empty for None.
+    """
     if error is None:
         return ""
     if error == 0.0:
@@ -102,7 +155,14 @@ def percent(error: float | None) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration."""
+    """Format a duration.
+
+    Args:
+        value: The duration [s].
+
+    Returns:
+        The text.
+    """
     if value < 1.0:
         return f"{1000.0 * value:.0f} ms"
     if value < 120.0:
@@ -111,7 +171,14 @@ def seconds(value: float) -> str:
 
 
 def memory(count: int) -> str:
-    """An amount of memory; 0 is one that was not measured."""
+    """Format an amount of memory.
+
+    Args:
+        count: The amount [bytes]; 0 if it was not measured.
+
+    Returns:
+        The text.
+    """
     if count == 0:
         return "unknown"
     return f"{count / 2**20:.0f} MB" if count < 2**30 else f"{count / 2**30:.2f} GB"

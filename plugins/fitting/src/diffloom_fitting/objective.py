@@ -1,4 +1,4 @@
-"""The problem of a fit: a scene seen against a target, from the searched vector to loss, gradient and residuals."""
+"""The problem of a fit: a scene compared with a target, from the searched vector to loss, gradient and residuals."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from diffloom_fitting.unknowns import Tie, UnknownLayout
 
 __all__ = ["Evaluation", "Objective"]
 
-FEW = 64  # residuals of which each may have a gradient of its own
-#: Numbers of all kept states that simulations with gradient may hold at once.
+FEW = 64  # largest number of residuals with a gradient each
+#: Largest number of stored numbers in all simulations with gradient at once.
 MOST_KEPT = 2**25
 
-#: An objective and where it is evaluated.
+#: An objective and a point.
 Place = tuple["Objective", Tensor]
 
 
 class _Graph:
-    """Shared graph of losses that were simulated together: one backward pass serves all of them."""
+    """Autograd graph of losses that were simulated together; one backward pass serves all of them."""
 
     def __init__(self) -> None:
         self.spent = False
@@ -52,7 +52,14 @@ class _Graph:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """A loss that still leads back to its point, by way of what was seen, and the graph it shares with others."""
+    """A loss with its graph, for a later gradient.
+
+    Args:
+        point: The point, a leaf of the graph.
+        loss: The loss.
+        views: Views at the point.
+        graph: Graph that several losses may share.
+    """
 
     point: Tensor
     loss: Tensor
@@ -62,14 +69,23 @@ class _Kept:
 
 @dataclass(frozen=True)
 class Objective(Problem):
-    """A scene seen against a target, as a function of the unknowns' vector z.
+    """A scene compared with a target, as a function of the vector z of unknowns.
 
-    Of several cameras each has a target of its own; the loss is the mean of the views' losses.
-    tie: makes the full vector of a shorter one, when only part of the unknowns move. prior: a further term, values by
-    name -> scalar, added to the loss. differences: gradients from forward differences, one simulation per unknown,
-    instead of the adjoint: what that is worth, for comparison. gaussian: a prior whose residuals join those of the
-    pixels. costs: of the controls, added to the loss. enough: a loss at which no step follows, and so nobody needs a
-    gradient. rollouts: the last simulations.
+    With several cameras, each has its own target, and the loss is the mean over views.
+
+    Args:
+        scene: The scene.
+        target: The target, or one for each view.
+        loss: The loss.
+        layout: Positions of the unknowns in the vector.
+        tie: Map from a shorter vector, if only some unknowns move.
+        prior: Term added to the loss, from values by name to a scalar.
+        stopwatch: Time by part of the work.
+        differences: True for gradients by forward differences, one simulation per unknown, instead of the adjoint.
+        gaussian: Prior whose residuals join those of the pixels.
+        costs: Costs of the controls, added to the loss.
+        enough: Loss at which the search ends, so that no gradient is needed.
+        rollouts: Cache of the last simulations.
     """
 
     scene: Scene
@@ -86,7 +102,14 @@ class Objective(Problem):
     rollouts: Rollouts = field(default_factory=Rollouts, compare=False, repr=False)
 
     def with_renderer_settings(self, changes: Mapping[str, float]) -> Objective:
-        """The same with some of the renderer's settings changed, such as {"sigma": 1e-3}."""
+        """Return a copy with other settings of the renderer.
+
+        Args:
+            changes: Settings by name, such as {"sigma": 1e-3}.
+
+        Returns:
+            The copy.
+        """
         if not changes:
             return self
         renderer = self.scene.renderer
@@ -94,21 +117,43 @@ class Objective(Problem):
         for name in changes:
             if name not in known:
                 raise InputError(
-                    f"the renderer {type(renderer).__name__} has no setting {name!r}{suggest_name(name, known)} "
+                    f"the renderer {type(renderer).__name__} has no setting {name!r}{suggest_name(name, known) or '.'} "
                     f"It has: {', '.join(known)}"
                 )
         return replace(self, scene=self.scene.with_renderer(replace(renderer, **changes)))  # type: ignore[type-var]
 
     def with_horizon(self, part: float) -> Objective:
-        """Only the first ``part`` (0..1] of the target's time span, at least two frames."""
+        """Return a copy that compares only the first part of the target.
+
+        Args:
+            part: Part 0..1 of its time span; at least two frames are kept.
+
+        Returns:
+            The copy.
+        """
         return replace(self, target=self.target.until(part))
 
     def values(self, z: Tensor) -> dict[str, Tensor]:
-        """The unknowns' values by name, differentiable with respect to ``z``."""
+        """Return the unknowns by name.
+
+        Args:
+            z: The vector.
+
+        Returns:
+            Parameters, differentiable with respect to ``z``.
+        """
         return self.layout.decode(z if self.tie is None else self.tie.expand(z))
 
     def views(self, z: Tensor, gradient: bool = True) -> dict[str, View]:
-        """What each camera sees with the unknowns at ``z``, by label; one simulation serves all."""
+        """Simulate once and render the views of all cameras.
+
+        Args:
+            z: The vector.
+            gradient: False for views without gradient.
+
+        Returns:
+            Views by label.
+        """
         scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
         whole, parts = self.sampling(values)
         with self.stopwatch.timing("simulate"):
@@ -135,12 +180,27 @@ class Objective(Problem):
         return seen
 
     def view(self, z: Tensor, gradient: bool = True) -> View:
-        """What is seen with the unknowns at ``z``, by the first camera where there are several."""
+        """Render the view of the first camera.
+
+        Args:
+            z: The vector.
+            gradient: False for a view without gradient.
+
+        Returns:
+            The view.
+        """
         return next(iter(self.views(z, gradient).values()))
 
     def sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
-        """The steps that the frames of all views need, and the frames of each view between them."""
-        if any(name.startswith("camera.") for name in values):  # among them may be when it looks
+        """Return the steps that the frames of all views need.
+
+        Args:
+            values: Parameters by name.
+
+        Returns:
+            The sampling of all frames, and of each view by label.
+        """
+        if any(name.startswith("camera.") for name in values):  # the time offset may be among them
             return self._sampling(values)
         return self.rollouts.once((self.scene, self.target), lambda: self._sampling(values))
 
@@ -165,7 +225,7 @@ class Objective(Problem):
 
     @property
     def _plain(self) -> bool:
-        """Whether all that is seen are images or states at the frames' times."""
+        """True if the views are images or states at the frames' times only."""
         plain = all(view.sensor == Sensor() for view in self.scene.viewpoints.values())
         return plain and self.costs is None and self.loss.outputs != ("outline",)
 
@@ -174,7 +234,14 @@ class Objective(Problem):
         return list((_try if request.differentiable else _ANSWERS[request.want])(questions))
 
     def tried(self, z: Tensor) -> Evaluation:
-        """The loss at ``z``, ready to be differentiated."""
+        """Evaluate the loss, ready to be differentiated.
+
+        Args:
+            z: The vector.
+
+        Returns:
+            The evaluation, with its graph.
+        """
         if self.differences:
             return self._evaluate_by_differences(z)
         point = z.detach().clone().requires_grad_(True)
@@ -197,29 +264,55 @@ class Objective(Problem):
         return replace(here, gradient=gradient) if here.finite else here
 
     def value_of(self, views: Mapping[str, View], z: Tensor) -> Evaluation:
-        """The loss alone of what was seen at ``z``."""
+        """Evaluate the loss of given views.
+
+        Args:
+            views: Views by label.
+            z: Vector at which they were rendered.
+
+        Returns:
+            The evaluation, without gradient.
+        """
         with torch.no_grad():
             return _finite(float(self.total(views, z)))
 
     def residuals_of(self, views: Mapping[str, View], z: Tensor) -> Tensor:
-        """``residuals`` of what was seen at ``z``."""
+        """Compute the residuals of given views.
+
+        Args:
+            views: Views by label.
+            z: Vector at which they were rendered.
+
+        Returns:
+            (m,), with those of the prior.
+        """
         with torch.no_grad():
             return self.joined(z.detach(), self.fields_of(views)).detach()
 
     def _residual_gradients(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """(residuals (n,), their gradients (n, unknowns)), a backward pass each. Priors and costs have none here."""
+        """Return the residuals (n,) and their gradients (n, unknowns), by a backward pass each, without priors and
+        costs.
+        """
         point = z.detach().clone().requires_grad_(True)
         found = torch.cat([field.reshape(-1) for field in self.fields_of(self.views(point))])
         if found.numel() > FEW:
             raise InputError(
-                f"the loss {type(self.loss).__name__} has {found.numel()} residuals, and each would take a gradient; "
-                f"choose one with at most {FEW}, such as moments, or leave 'each' out"
+                f"the loss {type(self.loss).__name__} has {found.numel()} residuals, and each needs a gradient; "
+                f"choose a loss with at most {FEW}, such as moments, or leave out the optimiser's key each"
             )
         rows = [torch.autograd.grad(one, point, retain_graph=True)[0] for one in found]
         return found.detach(), torch.stack(rows)
 
     def joined(self, z: Tensor, fields: Sequence[Tensor]) -> Tensor:
-        """The residuals of all views, and of a prior, one behind the other."""
+        """Join the residuals of all views and of the prior.
+
+        Args:
+            z: The vector.
+            fields: Residuals of each view.
+
+        Returns:
+            (m,), whose mean square is the loss.
+        """
         pixels = torch.cat([field.reshape(-1) for field in fields])
         if self.gaussian is None:
             return pixels
@@ -227,13 +320,20 @@ class Objective(Problem):
         return torch.cat([pixels, own]) * math.sqrt((pixels.numel() + own.numel()) / pixels.numel())
 
     def prior_residuals(self, z: Tensor) -> Tensor:
-        """(k,): by how many deviations values differ from what the Gaussian prior expects."""
+        """Return the differences from the Gaussian prior in its standard deviations.
+
+        Args:
+            z: The vector.
+
+        Returns:
+            (k,), one for each number of the prior.
+        """
         assert self.gaussian is not None
         return self.gaussian.residuals(self.layout.sought(z if self.tie is None else self.tie.expand(z)))
 
     @property
     def rounding(self) -> float:
-        """A loss that is nothing but rounding error: the mean square of the target's numbers times (4 epsilon)^2."""
+        """Loss that consists of rounding only: the mean square of the target's numbers times (4 epsilon)^2."""
         largest = max((target.mean_square for target in self.target.by_view().values()), default=0.0)
         return (4.0 * torch.finfo(self.scene.dtype).eps) ** 2 * largest
 
@@ -246,22 +346,37 @@ class Objective(Problem):
 
     @property
     def prior_weight(self) -> float:
-        """What a squared deviation of the Gaussian prior adds to the loss: noise^2 / numbers in the target, as if the
-        loss were the mean of squared residuals in units of that noise."""
+        """Weight of a squared deviation of the Gaussian prior in the loss: noise^2 / numbers in the target."""
         assert self.gaussian is not None
         compared = sum(self.loss.numbers(target) for target in self.target.by_view().values())
         return self.gaussian.noise**2 / max(1, compared)
 
     def residual_fields(self, z: Tensor) -> list[Tensor]:
-        """The same for each view, as the loss gives them: (frames, height, width, channels) where they are images.
+        """Compute the residuals of each view.
 
         Views of different size are scaled, so that the mean square of all is the mean over views.
+
+        Args:
+            z: The vector.
+
+        Returns:
+            Residuals as the loss gives them, (frames, height, width, channels) for images.
         """
         with torch.no_grad():
             return self.fields_of(self.views(z, gradient=False))
 
     def fields_of(self, views: Mapping[str, View]) -> list[Tensor]:
-        """Those of what was seen."""
+        """Compute the residuals of given views, one field for each.
+
+        Args:
+            views: Views by label.
+
+        Returns:
+            Residuals of each view.
+
+        Raises:
+            InputError: The loss is not a mean of squares.
+        """
         found = [self.loss.residuals(views[label], target) for label, target in self.target.by_view().items()]
         fields = [field for field in found if field is not None]
         if len(fields) < len(found):
@@ -273,14 +388,29 @@ class Objective(Problem):
         return [f if f.numel() == even else f * math.sqrt(even / f.numel()) for f in fields]
 
     def losses(self, z: Tensor) -> dict[str, float]:
-        """The loss of each view, by label."""
+        """Return the loss of each view.
+
+        Args:
+            z: The vector.
+
+        Returns:
+            Losses by label.
+        """
         with torch.no_grad():
             views = self.views(z, gradient=False)
             targets = self.target.by_view()
             return {label: float(self.loss.value(views[label], target)) for label, target in targets.items()}
 
     def total(self, views: Mapping[str, View], z: Tensor) -> Tensor:
-        """The loss of what was seen at ``z``."""
+        """Return the loss of given views, with priors and costs.
+
+        Args:
+            views: Views by label.
+            z: Vector at which they were rendered.
+
+        Returns:
+            A scalar.
+        """
         with self.stopwatch.timing("loss"):
             each = [self.loss.value(views[label], target) for label, target in self.target.by_view().items()]
             loss = each[0] if len(each) == 1 else torch.stack(each).mean()
@@ -291,8 +421,12 @@ class Objective(Problem):
             return loss if self.prior is None else loss + self.prior(self.values(z))
 
     def backward(self, losses: Sequence[Tensor], views: Sequence[View]) -> None:
-        """Backward from all ``losses``, split at the vertices of ``views``: what comes before them is rendering, after
-        them physics."""
+        """Run the backward pass, and time rendering and physics separately.
+
+        Args:
+            losses: Losses to differentiate.
+            views: Views whose vertices separate rendering from physics.
+        """
         marks: list[float] = []
         lap = Lap()
         for view in views:
@@ -320,7 +454,7 @@ def _kept_evaluation(point: Tensor, loss: Tensor, views: Mapping[str, View], gra
 
 
 def _try(questions: Sequence[Question]) -> list[list[Evaluation]]:
-    """Losses that can be differentiated."""
+    """Evaluate losses that can be differentiated."""
     places = _places(questions)
     scene = places[0][0].scene
     most = min(MOST_SCENES, max(1, MOST_KEPT // ((scene.steps + 1) * scene.state_size)))
@@ -328,7 +462,7 @@ def _try(questions: Sequence[Question]) -> list[list[Evaluation]]:
 
 
 def _tried(places: Sequence[Place]) -> list[Evaluation]:
-    """The same, of places that share a graph where they can be simulated as a batch."""
+    """Evaluate losses that can be differentiated, with one graph if the points can share a batch."""
     points = [z.detach().clone().requires_grad_(True) for _, z in places]
     seen = _views_of_batch([(one, point) for (one, _), point in zip(places, points, strict=True)])
     if seen is None:
@@ -341,7 +475,7 @@ def _tried(places: Sequence[Place]) -> list[Evaluation]:
 
 
 def _differentiate(questions: Sequence[Question]) -> list[list[Evaluation]]:
-    """Gradients of losses that were found before; those of one graph by one backward pass."""
+    """Compute gradients of evaluated losses; those of one graph by one backward pass."""
     tried = [(one, seen) for one, request in questions for seen in request.points]
     found: dict[int, Evaluation] = {}
     for group in group_by(range(len(tried)), lambda k: id(tried[k][1].kept.graph)):  # type: ignore[union-attr]
@@ -352,7 +486,7 @@ def _differentiate(questions: Sequence[Question]) -> list[list[Evaluation]]:
 def _gradients(tried: Sequence[tuple[Objective, Evaluation]]) -> list[Evaluation]:
     kept: list[_Kept] = [seen.kept for _, seen in tried]
     alone = len(tried) == 1
-    if not kept[0].graph.spent:  # else others were asked for before, and what they shared is gone
+    if not kept[0].graph.spent:  # a spent graph has been freed by an earlier backward pass
         kept[0].graph.spent = True
         try:
             tried[0][0].backward([one.loss for one in kept], [view for one in kept for view in one.views.values()])
@@ -364,7 +498,7 @@ def _gradients(tried: Sequence[tuple[Objective, Evaluation]]) -> list[Evaluation
 
 
 def _with_gradient(seen: Evaluation) -> Evaluation:
-    """With what a backward pass has left at the point."""
+    """Return the evaluation with the gradient that a backward pass has left at its point."""
     point = seen.kept.point
     gradient = torch.zeros_like(point) if point.grad is None else point.grad.detach()
     if not bool(torch.isfinite(gradient).all()):
@@ -373,7 +507,7 @@ def _with_gradient(seen: Evaluation) -> Evaluation:
 
 
 def _evaluate(questions: Sequence[Question]) -> list[list[Evaluation]]:
-    """Losses alone."""
+    """Evaluate losses without gradient."""
     if len(questions) > 1:
         try:
             seen = [one.value_of(views, z) for one, z, views in _views_at(_places(questions))]
@@ -403,7 +537,7 @@ def _residuals(questions: Sequence[Question]) -> list[list[Tensor] | Exception]:
     except SimulationError as error:
         if len(questions) == 1:
             return [error]
-    return [_residuals([question])[0] for question in questions]  # one by one it is known which
+    return [_residuals([question])[0] for question in questions]  # one by one, to find the one that failed
 
 
 def _jacobians(questions: Sequence[Question]) -> list[list[Any] | Exception]:
@@ -438,14 +572,18 @@ def _views_at(places: Sequence[Place]) -> Iterator[tuple[Objective, Tensor, dict
         with torch.no_grad():
             seen = _views_of_batch(part, NoGradient())
         for objective, z in part:
-            with torch.no_grad():  # not around the yield: who asks may want gradients in between
+            with torch.no_grad():  # not around the yield, because the caller may compute gradients in between
                 views = seen.pop(0) if seen is not None else objective.views(z, gradient=False)
             yield objective, z, views
 
 
 def _views_of_batch(places: Sequence[Place], gradient: Gradient | None = None) -> list[dict[str, View]] | None:
-    """What is seen at places that are simulated as one batch, differentiable unless ``gradient`` says otherwise; None
-    where that cannot be, or where one of the places failed: one by one it is known which."""
+    """Render views at points that are simulated as one batch.
+
+    Returns:
+        Views of each point; None if they cannot share a batch, or if one failed, so that the caller evaluates them one
+        by one.
+    """
     objective = places[0][0]
     if len(places) < 2 or not objective._plain:
         return None

@@ -1,4 +1,4 @@
-"""What is believed beforehand."""
+"""Prior knowledge of the unknowns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from diffloom_fitting.validation import real
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Values that are known to within a standard deviation before anything is seen, as further residuals of the fit.
+    """Gaussian prior: values known to within a standard deviation, as further residuals of the fit.
 
-    means, deviations: by unknown, in its unit. noise: standard deviation of what the loss compares, a pixel (0..1) or a
-    place in a track [px], that the prior is weighed against; the larger it is, the more the prior counts. Gauss-Newton,
-    the uncertainty and the verdict all see it.
+    Gauss-Newton, the uncertainty and the verdict use it.
+
+    Args:
+        means: Mean of each unknown, in its unit.
+        deviations: Standard deviation of each, in its unit.
+        noise: Standard deviation of the compared numbers, a pixel (0..1) or a position of a track [px]; the larger it
+            is, the more the prior counts.
     """
 
     means: Mapping[str, float | Sequence[float]]
@@ -40,7 +44,11 @@ class Gaussian:
                 raise InputError(f"prior.gaussian.{name}: got a deviation of {value}; expected more than 0")
 
     def check(self, unknowns: Mapping[str, Tensor]) -> None:
-        """Raise when it names something that is not sought, or has another shape. unknowns: their starts by name."""
+        """Raise unless the prior names unknowns and has their shapes.
+
+        Args:
+            unknowns: Starts of the unknowns by name.
+        """
         for name, mean in self.means.items():
             if name not in unknowns:
                 raise InputError(f"prior.gaussian.{name}: not an unknown{suggest_name(name, list(unknowns))}")
@@ -51,7 +59,14 @@ class Gaussian:
                     raise InputError(f"prior.gaussian.{name}: got a {kind} of shape {given}; expected () or {shape}")
 
     def residuals(self, values: Mapping[str, Tensor]) -> Tensor:
-        """(k,): (value - mean) / deviation of every number concerned."""
+        """Return the differences from the means in standard deviations.
+
+        Args:
+            values: Unknowns by name.
+
+        Returns:
+            (k,), for every number of the prior.
+        """
         rows = []
         for name, mean in self.means.items():
             value = values[name]
@@ -62,19 +77,35 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class ShareEvenly:
-    """Rows of a parameter are alike: weight x mean squared deviation from their mean, summed over the parameters."""
+    """Prior that rows of a parameter are alike: weight x mean squared deviation from their mean, summed over
+    parameters.
+
+    Args:
+        weights: Weight of each parameter.
+    """
 
     weights: Mapping[str, float]
 
     @staticmethod
     def checked(weights: Mapping[str, float], unknowns: Sequence[str]) -> ShareEvenly:
-        """The prior, or InputError when it names something that is not sought."""
+        """Build the prior, after checking the names.
+
+        Args:
+            weights: Weight of each parameter.
+            unknowns: Names of the unknowns.
+
+        Returns:
+            The prior.
+
+        Raises:
+            InputError: A name is not an unknown.
+        """
         for name in weights:
             if name not in unknowns:
                 raise InputError(f"prior.even.{name}: not an unknown{suggest_name(name, unknowns)}")
         return ShareEvenly(dict(weights))
 
     def __call__(self, values: Mapping[str, Tensor]) -> Tensor:
-        """The term to add to the loss."""
+        """Return the term of the loss, a scalar."""
         terms = [w * (values[n] - values[n].mean(dim=0, keepdim=True)).square().mean() for n, w in self.weights.items()]
         return torch.stack(terms).sum()

@@ -1,16 +1,16 @@
-"""The interface between searches and what they minimise: requests for evaluations, answers, and the problem.
+"""Interface between searches and problems: requests for evaluations and their answers.
 
-A search (an optimiser's step, a chain of draws, a fit from one start) is a generator. It yields an `Evaluate`, is sent
-the answers, and returns what it found::
+A search (an optimiser's step, a chain of samples, a fit from one start) is a generator. It yields an `Evaluate`, is
+sent the answers, and returns its result::
 
     def step(self, problem, progress, rate):
         (seen,) = yield Evaluate([progress.z - rate * progress.gradient], want="gradient")
         ...
         return Progress(...)
 
-It never evaluates anything itself. The driver (`diffloom_fitting.driver`) takes the requests of all searches that are
-under way and hands those that can be answered together to `Problem.evaluate_batch`, as one simulation and one drawing.
-A scene seen against a target (`diffloom_fitting.Objective`) is one kind of problem.
+The driver (`diffloom_fitting.driver`) takes the requests of all running searches and passes those that belong together
+to `Problem.evaluate_batch`, as one simulation. A scene compared with a target (`diffloom_fitting.Objective`) is one
+kind of problem.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ Want = Literal["value", "gradient", "residuals", "jacobian", "curvature"]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The loss at one point, with its gradient if that was wanted.
+    """The loss at one point, with its gradient if requested.
 
     Args:
-        value: The loss; infinite where there is none.
-        gradient: (n,), or None while it is not known.
-        trouble: Why the loss or its gradient is not finite; None when they are.
-        kept: Belongs to the problem: what it needs for a gradient or residuals at this point without simulating again.
+        value: The loss; infinite if it cannot be evaluated.
+        gradient: (n,), or None if unknown.
+        trouble: Reason if the loss or its gradient is not finite, else None.
+        kept: Data of the problem for a later gradient or residuals at this point without simulating again.
     """
 
     value: float
@@ -48,7 +48,7 @@ class Evaluation:
 
     @property
     def finite(self) -> bool:
-        """Whether it can be used."""
+        """True if loss and gradient are finite."""
         return self.trouble is None
 
 
@@ -57,9 +57,9 @@ class Evaluate:
     """A request for evaluations at some points; the answer is a list with one entry for each of them.
 
     Args:
-        points: Vectors (n,) of the searched space. To differentiate what was evaluated before, give the `Evaluation`
-            that answered a request with ``differentiable=True`` instead of a vector: nothing is simulated again. For
-            residuals its ``kept`` must not be None, as it is where the loss is not finite.
+        points: Vectors (n,) of the searched space. To differentiate an evaluated point without simulating it again,
+            give the `Evaluation` that answered a request with ``differentiable=True``. For residuals its ``kept`` must
+            not be None (it is None if the loss is not finite).
         want: "value": an `Evaluation` without gradient. "gradient": an `Evaluation` with gradient. "residuals": (m,),
             the differences whose mean square is the loss. "jacobian": (residuals (m,), their gradients (m, n)) by the
             adjoint, for losses with few residuals. "curvature": (half the gradient (n,), the Gauss-Newton curvature
@@ -79,17 +79,18 @@ class Evaluate:
 
 
 Found = TypeVar("Found")
-#: A generator that yields requests, is sent the list of answers to each, and returns what it found.
+#: A generator that yields requests, is sent the list of answers to each, and returns its result.
 Search = Generator[Evaluate, list[Any], Found]
-#: A request and the problem it is put to.
+#: A request and its problem.
 Question = tuple["Problem", Evaluate]
 
 
 class Problem(ABC):
-    """Something to minimise: a loss as a function of the unknowns' vector z.
+    """A loss to minimise as a function of the vector z of unknowns.
 
-    Implementations have the attributes ``layout``, which says how the unknowns lie in the vector, and ``enough``, a
-    loss at which no step follows, so that nobody needs a gradient, or None.
+    Attributes:
+        layout: Positions of the unknowns in the vector.
+        enough: Loss at which the search ends, so that no gradient is needed; None for none.
     """
 
     layout: UnknownLayout
@@ -109,66 +110,125 @@ class Problem(ABC):
 
     @property
     def batch_key(self) -> Hashable:
-        """A key that problems share whose points can be evaluated by one call of ``evaluate_batch``."""
+        """Key of problems whose points can share one call of ``evaluate_batch``."""
         return id(self)
 
     def batch_size(self, z: Tensor) -> int:
-        """How many points like ``z`` are best evaluated at once; 1 when that saves nothing."""
+        """Return the best number of points for one call.
+
+        Args:
+            z: A point.
+
+        Returns:
+            The number; 1 if a batch saves nothing.
+        """
         return 1
 
     @property
     def own_curvature(self) -> bool:
-        """Whether it answers requests for "curvature", because it linearises itself better than entry by entry."""
+        """True if the problem answers "curvature", because it linearises itself better than entry by entry."""
         return False
 
     @property
     def rounding(self) -> float:
-        """A loss that is nothing but rounding error."""
+        """Loss that consists of rounding only."""
         return 0.0
 
     @property
     def smooth_residuals(self) -> int:
-        """How many residuals at the end, such as those of a prior, cannot jump however steep they are."""
+        """Number of residuals at the end, for example those of a prior, that cannot jump."""
         return 0
 
     def low_enough(self, loss: float) -> bool:
-        """Whether no step follows a loss, so that its gradient is not needed."""
+        """Return true if a loss ends the search, so that its gradient is not needed.
+
+        Args:
+            loss: The loss.
+
+        Returns:
+            True below ``enough``.
+        """
         return self.enough is not None and loss <= self.enough
 
     def without_enough(self) -> Self:
-        """Return a copy of this problem without a loss that is low enough."""
+        """Return a copy whose ``enough`` is None."""
         other = copy(self)
         object.__setattr__(other, "enough", None)  # problems may be frozen
         return other
 
     def evaluate(self, z: Tensor) -> Evaluation:
-        """Loss and gradient at ``z``."""
+        """Evaluate loss and gradient.
+
+        Args:
+            z: (n,), the point.
+
+        Returns:
+            The evaluation.
+        """
         (seen,) = self._ask(Evaluate([z], differentiable=True))
         if seen.finite and seen.gradient is None:
             (seen,) = self._ask(Evaluate([seen], "gradient"))
         return seen  # type: ignore[no-any-return]
 
     def value(self, z: Tensor) -> Evaluation:
-        """The loss alone at ``z``, which is cheaper."""
+        """Evaluate the loss alone, which is cheaper.
+
+        Args:
+            z: (n,), the point.
+
+        Returns:
+            The evaluation, without gradient.
+        """
         return self.values_at([z])[0]
 
     def values_at(self, points: Sequence[Tensor]) -> list[Evaluation]:
-        """The losses alone at many points, evaluated together where that can be."""
+        """Evaluate losses at many points, as a batch if possible.
+
+        Args:
+            points: Vectors (n,).
+
+        Returns:
+            One evaluation for each, without gradient.
+        """
         return self._ask(Evaluate(points))
 
     def residuals(self, z: Tensor) -> Tensor:
-        """(m,): the differences whose mean square is the loss; SimulationError when it cannot be simulated."""
+        """Evaluate the residuals.
+
+        Args:
+            z: (n,), the point.
+
+        Returns:
+            (m,), differences whose mean square is the loss.
+
+        Raises:
+            SimulationError: The point cannot be simulated.
+        """
         (found,) = self._ask(Evaluate([z], "residuals"))
         return found  # type: ignore[no-any-return]
 
     def residuals_at(self, points: Sequence[Tensor]) -> Iterator[Tensor]:
-        """``residuals`` at many points, evaluated together where that can be."""
+        """Evaluate residuals at many points, as batches if possible.
+
+        Args:
+            points: Vectors (n,).
+
+        Returns:
+            Residuals (m,) of each.
+        """
         size = self.batch_size(points[0]) if points else 1
         for first in range(0, len(points), size):
             yield from self._ask(Evaluate(points[first : first + size], "residuals"))
 
     def jacobian(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """(residuals (m,), their gradients (m, n)) by the adjoint, for losses with few residuals."""
+        """Evaluate the residuals and their gradients by the adjoint, for losses with few residuals.
+
+        Args:
+            z: (n,), the point.
+
+        Returns:
+            Residuals (m,) and gradients (m, n).
+        """
         (found,) = self._ask(Evaluate([z], "jacobian"))
         return found  # type: ignore[no-any-return]
 

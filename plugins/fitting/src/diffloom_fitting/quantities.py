@@ -1,5 +1,4 @@
-"""Values with units: "7850 kg/m^3" or "2 kPa" are accepted where the unit is the parameter's own, with or without a
-prefix, and refused elsewhere."""
+"""Values with units, such as "7850 kg/m^3" or "2 kPa": the parameter's own unit with or without a prefix."""
 
 from __future__ import annotations
 
@@ -14,7 +13,19 @@ _SIGNS = {"·": " ", "*": " ", "²": "^2", "³": "^3", "**": "^"}
 
 
 def quantity(value: Any, unit: str, place: str) -> Any:
-    """``value`` without its unit: numbers and lists pass, texts must be a number and ``unit``."""
+    """Convert a value with a unit to a number in the parameter's unit.
+
+    Args:
+        value: A number, a text of a number and a unit, or a list of these.
+        unit: Unit of the parameter.
+        place: Name of the value in errors.
+
+    Returns:
+        A float, or a list of floats.
+
+    Raises:
+        InputError: The text has another unit, or the value is no number.
+    """
     if isinstance(value, list):
         return [quantity(item, unit, f"{place}[{number}]") for number, item in enumerate(value)]
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
@@ -27,14 +38,14 @@ def quantity(value: Any, unit: str, place: str) -> Any:
     factor = _factor(_plain(found[2]), _plain(unit))
     if factor is None:
         raise InputError(
-            f"{place}: got {value!r}, in {found[2]}; expected{_in(unit) or ' a number without unit'}: convert it, "
+            f"{place}: got {value!r}, in {found[2]}; expected{_in(unit) or ' a number without unit'}; convert it: "
             "only prefixes such as k and m are understood"
         )
     return float(found[1]) * factor
 
 
 def _factor(given: str, unit: str) -> float | None:
-    """What a number in the unit ``given`` is multiplied by: 1000 for kPa where Pa is expected; None for other units."""
+    """Return the factor from the unit ``given`` to ``unit``: 1000 for kPa and Pa; None for other units."""
     if given in ("", unit):
         return 1.0
     if given == "g" and unit == "kg":

@@ -1,4 +1,4 @@
-"""A result as a table."""
+"""Tables and sentences of a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ __all__ = ["get_estimate_heading", "result_lines", "result_table", "verdict_line
 
 
 def result_table(result: Result) -> Table:
-    """Estimates with their uncertainty, and the truth where it is known."""
+    """Return the estimates with their uncertainty, and the truth if it is known.
+
+    Args:
+        result: The result.
+
+    Returns:
+        A table for rich.
+    """
     known = any(e.truth is not None for e in result.estimates)
     table = Table(title=None, header_style="bold")
     for name in ("unknown", "unit", "start", get_estimate_heading(result)):
@@ -34,7 +41,14 @@ def result_table(result: Result) -> Table:
 
 
 def get_estimate_heading(result: Result) -> str:
-    """What the numbers are called: those of a red fit were reached, not found."""
+    """Return the heading of the estimates: "reached" for a red fit, else "found".
+
+    Args:
+        result: The result.
+
+    Returns:
+        The heading.
+    """
     return "reached" if result.verdict.level == "red" else "found"
 
 

@@ -1,4 +1,4 @@
-"""Result of a fit, and the file that holds it."""
+"""Results of fits, and their files."""
 
 from __future__ import annotations
 
@@ -29,11 +29,17 @@ MOST_BYTES = 256 * 2**20
 
 @dataclass(frozen=True)
 class Estimate:
-    """One unknown: where it started, what was found, how sure, and the truth where it is known; all in its unit.
+    """Estimate of one unknown, in its unit.
 
-    deviation: None where it is withheld, NaN for numbers that the pixels leave open. caveat: what stands beside it in
-    place of a bare ±, such as "± withheld"; empty for a green fit. interval: the ends of the posterior's 95 %, where it
-    was asked for.
+    Args:
+        name: Name of the unknown.
+        unit: Its unit.
+        start: Its start.
+        found: Its estimate.
+        deviation: Standard deviation; None if it is withheld, NaN for numbers that the pixels leave open.
+        truth: True value, if known.
+        caveat: Text shown beside the value unless the fit is green, such as "± withheld".
+        interval: Ends of the 95 % interval of the posterior, if it was sampled.
     """
 
     name: str
@@ -47,17 +53,17 @@ class Estimate:
 
     @property
     def error(self) -> float | None:
-        """Mean absolute error relative to the truth's mean size, or None without a truth."""
+        """Mean absolute error relative to the truth's mean size; None without a truth."""
         return None if self.truth is None else relative_error(self.found, self.truth)
 
     @property
     def start_error(self) -> float | None:
-        """The same of the start: what a fit had to make good."""
+        """Mean absolute error of the start relative to the truth's mean size; None without a truth."""
         return None if self.truth is None else relative_error(self.start, self.truth)
 
 
 def relative_error(found: Tensor, truth: Tensor) -> float:
-    """mean |found - truth| / mean |truth|; absolute when the truth is zero."""
+    """Return mean |found - truth| / mean |truth|; the absolute error if the truth is zero."""
     wanted = truth.to(found.dtype) + torch.zeros_like(found)
     size = float(wanted.abs().mean())
     return float((found - wanted).abs().mean()) / (size if size > 0.0 else 1.0)
@@ -65,16 +71,37 @@ def relative_error(found: Tensor, truth: Tensor) -> float:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a fit.
+    """Result of a fit.
 
-    z: (n,) the vector found. loss, start_loss: on the frames used; holdout_loss, holdout_start_loss: on those kept
-    aside (None without). track_pixels, holdout_pixels: rms distance of the object's centroid from its track [px], on
-    either, where there are tracks. uncertainty: or the reason why there is none. gradient: the check at the start (None
-    when not asked for). seconds: of the fit, without ``compiling``, which only a first run does; memory: peak of the
-    process [bytes]; shares: seconds by part. interrupted: stopped by the user. views: the loss of each view by its
-    label, where there are several. verdict: whether it can be trusted. wide: the gradient at the start beside
-    differences of +-2 % (None when not asked for, or where these cannot be taken). goal: how it was met, where there is
-    one. scores: by part of the data, such as "holdout", errors of what was compared, by kind.
+    Example:
+        result = fit(scene, video, {"mass": 2.0})
+        print(result["mass"], result.verdict.level)
+
+    Args:
+        estimates: One estimate for each unknown.
+        z: (n,), the vector found.
+        loss: Loss at the end, on the frames of the fit.
+        start_loss: Loss at the start.
+        reason: Reason for the end of the fit.
+        iterations: Number of iterations.
+        evaluations: Number of losses evaluated.
+        seconds: Time of the fit without compiling [s].
+        memory: Peak memory of the process [bytes].
+        holdout_loss: Loss at the end on the holdout; None without one.
+        holdout_start_loss: Loss at the start on the holdout.
+        track_pixels: Root mean square distance of the object's centroid from its track [px]; None without tracks.
+        holdout_pixels: Same distance on the holdout [px].
+        uncertainty: The uncertainty, or the reason for having none.
+        gradient: The gradient check at the start, or the reason for having none.
+        shares: Time by part of the work [s].
+        history: Records of all iterations.
+        interrupted: True if the user stopped the fit.
+        views: Loss of each view, if there are several.
+        verdict: Judgement of the fit.
+        compiling: Time for compiling programs, in a first run only [s].
+        wide: Comparison of the gradient at the start with differences of +-2 %; None if it was not made.
+        goal: Outcome of a fit to a goal.
+        scores: Errors by part of the data, such as "holdout", and kind.
     """
 
     estimates: tuple[Estimate, ...]
@@ -104,7 +131,7 @@ class Result:
 
     @property
     def steps(self) -> int:
-        """Iterations that moved: without the first of each stage, which evaluates its start."""
+        """Number of iterations that moved: all except the first of each stage, which evaluates its start."""
         return sum(record.iteration > 0 for record in self.history)
 
     @property
@@ -113,19 +140,33 @@ class Result:
         return self.seconds / max(1, self.iterations)
 
     def __getitem__(self, name: str) -> Tensor:
-        """What was found for one unknown, in its unit."""
+        """Return the estimate of one unknown, in its unit."""
         for estimate in self.estimates:
             if estimate.name == name:
                 return estimate.found
-        raise KeyError(f"{name!r} was not sought; there are: {', '.join(e.name for e in self.estimates)}")
+        raise KeyError(f"no unknown {name!r}; there are: {', '.join(e.name for e in self.estimates)}")
 
     def save(self, folder: str | Path) -> Path:
-        """Write result.json and history.jsonl into ``folder``, made if need be; returns it. `load` reads them."""
+        """Write result.json and history.jsonl, which `load` reads.
+
+        Args:
+            folder: The folder, made if it does not exist.
+
+        Returns:
+            The folder.
+        """
         return save_result(folder, self)
 
     @staticmethod
     def load(folder: str | Path) -> Result:
-        """The result of a run, from the folder that ``save`` or `diffloom run` wrote."""
+        """Read the result of a run.
+
+        Args:
+            folder: Folder that ``save`` or `diffloom run` wrote.
+
+        Returns:
+            The result.
+        """
         return load_result(folder)
 
     def _repr_html_(self) -> str:
@@ -140,7 +181,15 @@ class Result:
 
 
 def save_result(folder: str | Path, result: Result) -> Path:
-    """Write result.json and history.jsonl into ``folder``, made if need be; returns it."""
+    """Write result.json and history.jsonl.
+
+    Args:
+        folder: The folder, made if it does not exist.
+        result: The result.
+
+    Returns:
+        The folder.
+    """
     place = Path(folder)
     with explained(place):
         place.mkdir(parents=True, exist_ok=True)
@@ -150,11 +199,23 @@ def save_result(folder: str | Path, result: Result) -> Path:
 
 
 def load_result(folder: str | Path) -> Result:
-    """The result in ``folder``; FolderError where there is none."""
+    """Read the result of a run.
+
+    Args:
+        folder: The folder, or its result.json.
+
+    Returns:
+        The result.
+
+    Raises:
+        FolderError: There is no result, or it is of another version.
+    """
     place = Path(folder) / "result.json" if Path(folder).is_dir() else Path(folder)
     with explained(place, "read"):
         if place.stat().st_size > MOST_BYTES:
-            raise FolderError(f"{str(place)!r} is larger than a result can be")
+            raise FolderError(
+                f"{str(place)!r} is larger than {MOST_BYTES / 2**20:.0f} MB; expected a result.json that diffloom wrote"
+            )
         text = place.read_text(encoding="utf-8")
     try:
         return decode_result(json.loads(text), tuple(read_history(place.with_name("history.jsonl"))))
@@ -165,12 +226,24 @@ def load_result(folder: str | Path) -> Result:
 
 
 def write_result(path: Path, result: Result) -> None:
-    """Write the result as JSON."""
+    """Write a result as JSON.
+
+    Args:
+        path: The file.
+        result: The result.
+    """
     write_text(path, json.dumps(result_data(result), indent=2) + "\n")
 
 
 def result_data(result: Result) -> dict[str, Any]:
-    """Plain data: everything but the history, which is in history.jsonl."""
+    """Convert a result to plain data, without its history.
+
+    Args:
+        result: The result.
+
+    Returns:
+        Data for JSON.
+    """
     check, sure = result.gradient, result.uncertainty
     return {
         "verdict": result.verdict.data(),
@@ -235,7 +308,7 @@ def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
 
 
 def decode_result(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Result:
-    """The inverse of `result_data`."""
+    """Invert `result_data`."""
     dtype = getattr(torch, data["dtype"])
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"dtype is {data['dtype']!r}")
@@ -284,14 +357,14 @@ def _list(value: Tensor | None) -> Any:
 
 
 def _without_nan(value: Any) -> Any:
-    """NaN, which JSON has not, as null."""
+    """Replace NaN, which JSON lacks, by null."""
     if isinstance(value, list):
         return [_without_nan(item) for item in value]
     return None if math.isnan(value) else value
 
 
 def _with_nan(value: Any) -> Any:
-    """null as NaN."""
+    """Replace null by NaN."""
     if isinstance(value, list):
         return [_with_nan(item) for item in value]
     return math.nan if value is None else value

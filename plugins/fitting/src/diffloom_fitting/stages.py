@@ -1,4 +1,4 @@
-"""A stage of a fit: one optimiser, what it moves, what it sees, what changes on the way, and when it stops."""
+"""Stages of a fit: optimiser, moving unknowns, schedules and stopping rules."""
 
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ PARAMS = "params."
 
 @dataclass(frozen=True)
 class Schedule:
-    """From ``first`` to ``last`` over the first ``over`` (0..1] part of a stage, then constant.
+    """A value that changes from ``first`` to ``last`` during a stage.
 
-    shape: "linear", "exponential" (equal factors; both ends positive), or "steps" with ``count`` equal stairs, which
-    changes the objective rarely and so suits Gauss-Newton and L-BFGS.
+    Args:
+        first: Value at the first iteration.
+        last: Value at the end.
+        shape: "linear", "exponential" (equal factors; both ends positive), or "steps", which change the objective
+            rarely and so suit Gauss-Newton and L-BFGS.
+        over: Part (0..1] of the stage after which the value is constant.
+        count: Number of steps of the shape "steps".
     """
 
     first: float
@@ -36,14 +41,24 @@ class Schedule:
             raise InputError(f"schedule: got shape {self.shape!r}; expected one of linear, exponential, steps")
         check_settings(self)
         if self.shape == "exponential" and not (self.first > 0.0 and self.last > 0.0):
-            raise InputError(f"schedule: got {self.first:g} to {self.last:g}; an exponential one needs positive ends")
+            raise InputError(
+                f"schedule: got {self.first:g} to {self.last:g}; expected positive ends for the shape exponential"
+            )
         if not 0.0 < self.over <= 1.0:
             raise InputError(f"schedule: got over={self.over:g}; expected a part of the stage, above 0 and at most 1")
         if self.count < 2:
-            raise InputError(f"schedule: got count={self.count}; expected 2 or more stairs")
+            raise InputError(f"schedule: got count={self.count}; expected 2 or more steps")
 
     def at(self, iteration: int, iterations: int) -> float:
-        """The value for iteration 0, 1, ... of a stage with ``iterations`` of them."""
+        """Return the value at an iteration.
+
+        Args:
+            iteration: Iteration 0, 1, ... of the stage.
+            iterations: Number of iterations of the stage.
+
+        Returns:
+            The value.
+        """
         length = max(1.0, self.over * (iterations - 1))
         part = min(1.0, iteration / length)
         if self.shape == "exponential":
@@ -54,17 +69,20 @@ class Schedule:
 
 
 def constant(value: float) -> Schedule:
-    """A schedule that does not change."""
+    """Return a schedule that does not change."""
     return Schedule(value, value)
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When a stage is done before its iterations are used up; None switches a rule off.
+    """Rules that end a stage before its iterations are used up; None switches a rule off.
 
-    loss: the loss is at most this. change: over ``patience`` iterations the loss fell by less than this part of
-    itself; patience is the optimiser's own unless given, long for those whose loss may rise on the way down. gradient:
-    the gradient's norm, in the searched space, is at most this. seconds: it has run this long.
+    Args:
+        loss: End at this loss.
+        change: End if the loss fell by less than this part of itself over ``patience`` iterations.
+        gradient: End at this norm of the gradient in the searched space.
+        patience: Iterations of the rule ``change``; None for the optimiser's own, which is long if its loss may rise.
+        seconds: End after this time [s].
     """
 
     loss: float | None = None
@@ -81,36 +99,60 @@ class Stop:
                 real(f"stop.{name}", getattr(self, name), least=0.0)
 
     def low_enough(self, loss: float) -> bool:
-        """Whether a loss needs no further step."""
+        """Return true if a loss ends the stage.
+
+        Args:
+            loss: The loss.
+
+        Returns:
+            True at or below ``loss``.
+        """
         return self.loss is not None and loss <= self.loss
 
     def reason(self, losses: Sequence[float], gradient: float | None, seconds: float) -> str | None:
-        """Why to stop, given the stage's losses so far, or None to go on."""
+        """Return the reason to stop.
+
+        Args:
+            losses: Losses of the stage so far.
+            gradient: Norm of the gradient, if known.
+            seconds: Time of the stage [s].
+
+        Returns:
+            The reason, or None to continue.
+        """
         if self.low_enough(losses[-1]):
-            return f"the loss is below {self.loss:g}"
+            return f"the loss reached {self.loss:g} (stop.loss)"
         if self.gradient is not None and gradient is not None and gradient <= self.gradient:
-            return f"the gradient is below {self.gradient:g}"
+            return f"the gradient's norm reached {self.gradient:g} (stop.gradient)"
         patience = 5 if self.patience is None else self.patience
         if self.change is not None and len(losses) > patience:
             before, now = min(losses[:-patience]), min(losses)
             if before - now <= self.change * abs(before):
                 return f"the loss fell by less than {self.change:g} of itself in {patience} iterations"
         if self.seconds is not None and seconds >= self.seconds:
-            return f"it ran for {self.seconds:g} s"
+            return f"the stage ran for {self.seconds:g} s (stop.seconds)"
         return None
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One part of a fit.
+    """One stage of a fit.
 
-    rate: factor on the optimiser's own rate. horizon: part (0..1] of the target's time that is seen. renderer:
-    settings of the renderer that change, such as {"sigma": Schedule(1e-3, 1e-5, "exponential")}. loss: instead of the
-    experiment's; loss_settings: those of its settings that change. only: unknowns that move; None for all. shared:
-    unknowns whose rows take one value. together: unknowns whose rows move by the same amount, keeping their
-    differences. params: known parameters of the model that are others while it lasts, such as {"friction_smoothing":
-    Schedule(0.5, 0.1)}: an easier problem first. {"camera.lens_blur": Schedule(20.0, 0.5, "exponential")} blurs what is
-    drawn, so that an outline feels a target far off.
+    Args:
+        optimiser: The optimiser.
+        iterations: Largest number of iterations.
+        rate: Factor on the optimiser's own rate.
+        horizon: Part (0..1] of the target's time that the loss compares.
+        renderer: Settings of the renderer that change, such as {"sigma": Schedule(1e-3, 1e-5, "exponential")}.
+        loss: Loss that replaces the experiment's.
+        loss_settings: Settings of the loss that change.
+        only: Unknowns that move; None for all.
+        shared: Unknowns whose rows take one value.
+        together: Unknowns whose rows move by the same amount, keeping their differences.
+        stop: Rules that end the stage earlier.
+        params: Known parameters of the model that change, for an easier problem first, such as {"friction_smoothing":
+            Schedule(0.5, 0.1)}; {"camera.lens_blur": Schedule(20.0, 0.5, "exponential")} blurs the images, so that
+            distant outlines have a gradient.
     """
 
     optimiser: Optimiser
@@ -147,7 +189,14 @@ class Stage:
                 raise InputError(f"stage: got a horizon of {end:g}; expected a part of the time, above 0 and at most 1")
 
     def settings(self, iteration: int) -> tuple[float, dict[str, float]]:
-        """(horizon, settings of the renderer and, as "loss.<name>" and "params.<name>", of loss and model)."""
+        """Return the values of the schedules at an iteration.
+
+        Args:
+            iteration: Iteration 0, 1, ... of the stage.
+
+        Returns:
+            Horizon, and settings of the renderer and, as "loss.<name>" and "params.<name>", of loss and model.
+        """
         changes = {name: schedule.at(iteration, self.iterations) for name, schedule in self.renderer.items()}
         for name, schedule in self.loss_settings.items():
             changes[LOSS + name] = schedule.at(iteration, self.iterations)

@@ -1,4 +1,4 @@
-"""Where the time goes."""
+"""Timing of the parts of a fit."""
 
 from __future__ import annotations
 
@@ -13,35 +13,51 @@ TIMED_PARTS = ("simulate", "render", "loss", "render backward", "simulate backwa
 
 
 class Lap:
-    """Time since it was made, without what went into compiling programs, which only a first run does."""
+    """Time since construction, without the time for compiling programs."""
 
     def __init__(self) -> None:
         self._began, self._compiled = time.perf_counter(), compile_seconds()
 
     @property
     def compiling(self) -> float:
-        """Seconds that went into compiling since."""
+        """Time for compiling since construction [s]."""
         return compile_seconds() - self._compiled
 
     @property
     def seconds(self) -> float:
-        """All others."""
+        """Time without compiling since construction [s]."""
         return max(0.0, time.perf_counter() - self._began - self.compiling)
 
 
 @dataclass
 class Stopwatch:
-    """Seconds by part, added up; compiling is not among them."""
+    """Time by part of the work, without compiling.
+
+    Args:
+        seconds: Time of each part [s].
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, part: str, seconds: float) -> None:
-        """Count ``seconds`` more for ``part``."""
+        """Add time to a part.
+
+        Args:
+            part: Name of the part.
+            seconds: The time [s].
+        """
         self.seconds[part] = self.seconds.get(part, 0.0) + seconds
 
     @contextmanager
     def timing(self, part: str) -> Iterator[None]:
-        """Count the time spent inside."""
+        """Context manager: adds the time of its block to a part.
+
+        Args:
+            part: Name of the part.
+
+        Returns:
+            The context manager.
+        """
         lap = Lap()
         try:
             yield
@@ -50,5 +66,5 @@ class Stopwatch:
 
     @property
     def total(self) -> float:
-        """All parts together [s]."""
+        """Time of all parts [s]."""
         return sum(self.seconds.values())

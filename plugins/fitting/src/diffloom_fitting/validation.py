@@ -1,4 +1,4 @@
-"""What people pass from Python: converted where it is plain what was meant, refused in their words where it is not."""
+"""Validation of arguments from Python: converts unambiguous values, and refuses the rest with a clear message."""
 
 from __future__ import annotations
 
@@ -17,11 +17,18 @@ from diffloom.validation import suggest_name
 __all__ = ["images", "instance", "known", "mapping", "numbers", "pixels", "place", "real", "shown", "whole"]
 
 Kind = TypeVar("Kind")
-MOST_PIXELS = 2**26  # of one image: some 8000 x 8000
+MOST_PIXELS = 2**26  # largest number of pixels of an image, about 8000 x 8000
 
 
 def shown(value: object) -> str:
-    """A value in a few words."""
+    """Describe a value in a few words.
+
+    Args:
+        value: The value.
+
+    Returns:
+        The description.
+    """
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, Tensor | np.ndarray):
@@ -31,7 +38,20 @@ def shown(value: object) -> str:
 
 
 def whole(what: str, value: object, least: int = 0, most: int | None = None) -> int:
-    """A whole number of at least ``least``, and at most ``most``; 3.0 is one, True and 1.5 are not."""
+    """Return a whole number; 3.0 is one, True and 1.5 are not.
+
+    Args:
+        what: Name of the value in errors.
+        value: The value.
+        least: Smallest number.
+        most: Largest number.
+
+    Returns:
+        The number.
+
+    Raises:
+        InputError: The value is none, or out of range.
+    """
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, float) and number.is_integer():
         number = int(number)
@@ -45,7 +65,21 @@ def whole(what: str, value: object, least: int = 0, most: int | None = None) -> 
 def real(
     what: str, value: object, above: float | None = None, below: float | None = None, least: float | None = None
 ) -> float:
-    """A finite number within the bounds."""
+    """Return a finite number within bounds.
+
+    Args:
+        what: Name of the value in errors.
+        value: The value.
+        above: Exclusive lower bound.
+        below: Exclusive upper bound.
+        least: Inclusive lower bound.
+
+    Returns:
+        The number.
+
+    Raises:
+        InputError: The value is none, or out of range.
+    """
     if isinstance(value, Tensor | np.ndarray | np.generic) and np.size(value) == 1:
         value = value.item()
     wanted = "a number" + "".join(
@@ -64,14 +98,37 @@ def real(
 
 
 def place(what: str, value: object) -> Path:
-    """A path, of a text or a path."""
+    """Return a path.
+
+    Args:
+        what: Name of the value in errors.
+        value: A text or a path.
+
+    Returns:
+        The path.
+
+    Raises:
+        InputError: The value is none.
+    """
     if not isinstance(value, str | Path) or not str(value):
         raise InputError(f"{what}: got {shown(value)}; expected the path of a file or folder")
     return Path(value)
 
 
 def numbers(what: str, value: object, count: int) -> tuple[float, ...]:
-    """A tuple of ``count`` finite numbers from a list, an array or a tensor."""
+    """Return finite numbers from a list, an array or a tensor.
+
+    Args:
+        what: Name of the value in errors.
+        value: The value.
+        count: Expected number of numbers.
+
+    Returns:
+        The numbers.
+
+    Raises:
+        InputError: The value has another length or kind.
+    """
     if isinstance(value, Tensor | np.ndarray):
         value = value.tolist()
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != count:
@@ -80,7 +137,18 @@ def numbers(what: str, value: object, count: int) -> tuple[float, ...]:
 
 
 def pixels(what: str, value: object) -> tuple[int, int]:
-    """(height, width) in pixels; one number is a square."""
+    """Return an image size.
+
+    Args:
+        what: Name of the value in errors.
+        value: (height, width) [px]; one number for a square.
+
+    Returns:
+        (height, width) [px].
+
+    Raises:
+        InputError: The value is none, or too large.
+    """
     if isinstance(value, Tensor | np.ndarray):
         value = value.tolist()
     if isinstance(value, int | float | np.integer) and not isinstance(value, bool):
@@ -94,7 +162,20 @@ def pixels(what: str, value: object) -> tuple[int, int]:
 
 
 def instance(what: str, value: object, kind: type[Kind], named: Callable[[str], Any] | None = None) -> Kind:
-    """An object of ``kind``; a registered name is made with its defaults. named: such as ``get_loss``."""
+    """Return an object of a kind.
+
+    Args:
+        what: Name of the value in errors.
+        value: An object, or a registered name, which is made with its defaults.
+        kind: Class of the object.
+        named: Lookup of registered names, such as ``get_loss``.
+
+    Returns:
+        The object.
+
+    Raises:
+        InputError: The value is of another kind.
+    """
     if isinstance(value, kind):
         return value
     if isinstance(value, str) and named is not None:
@@ -113,14 +194,32 @@ def instance(what: str, value: object, kind: type[Kind], named: Callable[[str], 
 
 
 def mapping(what: str, value: object, example: str) -> dict[str, Any]:
-    """A dict with names as keys."""
+    """Return a dict with names as keys.
+
+    Args:
+        what: Name of the value in errors.
+        value: The value.
+        example: Example for the message.
+
+    Returns:
+        The dict.
+
+    Raises:
+        InputError: The value is none.
+    """
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise InputError(f"{what}: got {shown(value)}; expected values by name, such as {example}")
     return dict(value)
 
 
 def known(what: str, names: Sequence[str], allowed: Sequence[str]) -> None:
-    """Raise unless all ``names`` are among ``allowed``."""
+    """Raise unless all names are known.
+
+    Args:
+        what: Name of the value in errors.
+        names: The names.
+        allowed: The known names.
+    """
     for name in names:
         if name not in allowed:
             raise InputError(
@@ -130,9 +229,18 @@ def known(what: str, names: Sequence[str], allowed: Sequence[str]) -> None:
 
 
 def images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float]:
-    """(images in 0..1, size of a grey level): bytes are scaled, floats beyond 1 refused.
+    """Return images in 0..1: bytes are scaled, floats far beyond 1 are refused.
 
-    value: a tensor or array with one of ``dims`` dimensions, such as (frames, height, width, 3).
+    Args:
+        what: Name of the value in errors.
+        value: A tensor or array, such as (frames, height, width, 3).
+        dims: Allowed numbers of axes.
+
+    Returns:
+        The images, and the size of a grey level.
+
+    Raises:
+        InputError: The value is no image.
     """
     if not isinstance(value, Tensor | np.ndarray):
         raise InputError(f"{what}: got {shown(value)}; expected an array or tensor of images")
@@ -148,7 +256,7 @@ def images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float
     if tensor.numel():
         low, high = float(tensor.min()), float(tensor.max())
         if not (math.isfinite(low) and math.isfinite(high)):
-            raise InputError(f"{what}: it holds NaN or infinity; expected numbers in 0..1")
+            raise InputError(f"{what}: got NaN or infinity; expected numbers in 0..1")
         if high > 8.0 or low < -8.0:
             raise InputError(
                 f"{what}: got numbers from {low:g} to {high:g}; expected 0..1: divide by 255, or pass uint8"

@@ -203,7 +203,7 @@ class MotionExperiment(AbstractExperiment):
         for place, given in (("fixed", fixed), ("only", stage.only or ())):
             for name in given:
                 if name not in names:
-                    told = f"there is no unknown {name!r}{suggest_name(name, names)}"
+                    told = f"there is no unknown {name!r}{suggest_name(name, names) or '.'}"
                     raise InputError(f"stages.{place}: {told} Expected some of {', '.join(names)}")
         return [name for name in names if name not in fixed and (stage.only is None or name in stage.only)]
 
@@ -389,7 +389,7 @@ def _slot(unknown: Unknown, scene: MotionScene) -> Slot:
     specs = {spec.name: spec for spec in scene.model.specs if spec.differentiable}  # type: ignore[attr-defined]
     if base != SCALE and base not in specs:
         allowed = [*specs, SCALE]
-        raise InputError(f"unknown {unknown.name!r}: the model has no such parameter{suggest_name(base, allowed)} "
+        raise InputError(f"unknown {unknown.name!r}: no such parameter{suggest_name(base, allowed) or '.'} "
                          f"Expected one of {', '.join(allowed)}")  # fmt: skip
     spec = specs.get(base)
     unit, bounds = ("", (0.0, None)) if spec is None else (spec.unit, spec.bounds)

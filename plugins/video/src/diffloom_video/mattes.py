@@ -213,7 +213,7 @@ def make_cleaning(given: Cleaning | Mapping[str, Any]) -> Cleaning:
     known = [f.name for f in fields(Cleaning)]
     for key in given:
         if key not in known:
-            raise InputError(f"cleaning: it has no {key!r}{suggest_name(key, known)} It has: {', '.join(known)}")
+            raise InputError(f"cleaning: it has no {key!r}{suggest_name(key, known) or '.'} It has: {', '.join(known)}")
     return Cleaning(**given)
 
 

@@ -1,4 +1,4 @@
-"""Losses: how far what is seen is from what was to be seen."""
+"""Losses: distances of views from targets."""
 
 from diffloom_fitting.losses.centre import CentreError
 from diffloom_fitting.losses.interior import InteriorError

@@ -1,4 +1,4 @@
-"""Centre error: how far the middle of the nodes is from where it is wanted."""
+"""Centre error: distance of the centre of the nodes from a goal."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class CentreError(Loss):
-    """Mean over frames and coordinates of the squared difference between the middles of all nodes [m], of models whose
-    coordinates are places: particles and rigid bodies. Nothing is rendered. Where nodes weigh the same the middle is
-    the centre of mass."""
+    """Mean squared difference between the centres of all nodes [m], over frames and coordinates.
+
+    It suits models whose coordinates are positions: particles and rigid bodies. Nothing is rendered. For nodes of equal
+    mass the centre is the centre of mass.
+    """
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -24,15 +26,15 @@ class CentreError(Loss):
 
     def residuals(self, view: View, target: Target) -> Tensor:
         if target.q is None:
-            raise InputError("loss 'centre' compares places, and images have none; give target.centre, or use 'mse'")
+            raise InputError("loss 'centre' compares positions, and images have none; give target.centre, or use 'mse'")
         return centres(view.q) - centres(target.q)
 
 
 def centres(q: Tensor) -> Tensor:
-    """(frames, 3) [m]: the middles of nodes at q (frames, nodes, 3 or more)."""
+    """Return the centres (frames, 3) [m] of nodes at q (frames, nodes, 3 or more)."""
     if q.dim() != 3 or q.shape[-1] not in (3, 7):
         raise InputError(
-            f"centre: got coordinates of shape {tuple(q.shape)}; expected places of particles or rigid bodies, "
+            f"centre: got coordinates of shape {tuple(q.shape)}; expected positions of particles or rigid bodies, "
             "(frames, nodes, 3 or 7)"
         )
     return q[..., :3].mean(dim=1)

@@ -1,4 +1,4 @@
-"""Colours that several pixels share: compressed videos keep brightness for each pixel, colour for squares of them."""
+"""Chroma subsampling: compressed videos store brightness per pixel, and colour for squares of pixels."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ LUMA = (0.2126, 0.7152, 0.0722)  # brightness of red, green and blue, Rec. 709
 
 
 def with_shared_colour(difference: Tensor, side: int) -> Tensor:
-    """Differences (frames, height, width, 3 or 4) with their colour averaged over squares of ``side`` pixels.
+    """Average the colour of differences (frames, height, width, 3 or 4) over squares of ``side`` pixels.
 
-    What is finer than that a video has invented, and comparing it pulls outlines between two colours. Brightness, and
-    coverage as a fourth channel, stay as they are.
+    Finer colour is interpolated by the decoder, and comparing it would pull outlines between two colours. Brightness,
+    and coverage as a fourth channel, stay unchanged.
     """
     if side <= 1:
         return difference
@@ -26,6 +26,6 @@ def with_shared_colour(difference: Tensor, side: int) -> Tensor:
 
 
 def brightness(rgba: Tensor) -> Tensor:
-    """(..., 1): of colours (..., 3 or 4)."""
+    """Return the brightness (..., 1) of colours (..., 3 or 4)."""
     rgb = rgba[..., :3]
     return (rgb * torch.tensor(LUMA, dtype=rgb.dtype, device=rgb.device)).sum(dim=-1, keepdim=True)

@@ -19,13 +19,14 @@ from diffloom_fitting.targets import Target
 class InteriorError(Loss):
     """Mean squared difference of colours over the pixels inside the target's outline.
 
-    For videos that another renderer or a camera made: each softens outlines in its own way, and a fit that matches them
-    errs by what the two differ; inside, both show the same colours. The pixels are chosen by the target alone, so that
-    leaving them uncovered costs.
+    It suits videos from another renderer or a camera, whose outlines are softened differently. The target alone selects
+    the pixels, so a fit cannot lower the loss by leaving them uncovered.
 
-    margin: how far inside the outline [px]. level: coverage a pixel must have; a soft rasterizer's seams between
-    triangles have less. scale: difference at which a pixel begins to count less, as one that shows something else
-    (Cauchy's robust loss); None counts all alike. Lowered on the way, it lets the pixels that agree decide.
+    Args:
+        margin: Distance from the outline [px].
+        level: Smallest coverage of a pixel; a soft rasteriser has less at seams between triangles.
+        scale: Difference beyond which a pixel counts less (Cauchy's robust loss); None counts all alike. Lower it from
+            stage to stage, so that pixels that agree decide.
     """
 
     margin: int = 1
@@ -45,7 +46,18 @@ class InteriorError(Loss):
         return ("rgba",)
 
     def residuals(self, view: View, target: Target) -> Tensor:
-        """(pixels inside, 3)."""
+        """Compare colours inside the outline.
+
+        Args:
+            view: View of the scene.
+            target: The target.
+
+        Returns:
+            (pixels inside, 3).
+
+        Raises:
+            InputError: The target has no frames, or no pixel is inside.
+        """
         if target.frames is None:
             raise InputError("loss 'interior' compares images, and this target has none; use 'silhouette' or 'state'")
         assert view.image is not None
@@ -60,7 +72,14 @@ class InteriorError(Loss):
         return difference if self.scale is None else compress_residuals(difference, self.scale)
 
     def inside(self, coverage: Tensor) -> Tensor:
-        """(frames, height, width): which pixels count."""
+        """Select the pixels.
+
+        Args:
+            coverage: (frames, height, width), of the target.
+
+        Returns:
+            (frames, height, width), true inside.
+        """
         bare = (coverage < 0.5).to(torch.float32)[:, None]
         near = max_pool2d(bare, 2 * self.margin + 1, stride=1, padding=self.margin)[:, 0]
         return (near == 0.0) & (coverage >= self.level)

@@ -15,9 +15,14 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class IoU(Loss):
-    """One minus intersection over union, averaged over frames. Coverage a seen and b wanted are fuzzy sets: the
-    intersection is sum min(a, b), the union sum max(a, b), so the loss is 0 exactly when they agree (with products
-    instead, soft edges would pull an outline away from its match). ``floor`` [px] keeps an empty frame finite."""
+    """One minus intersection over union of silhouettes, averaged over frames.
+
+    Coverages a and b are fuzzy sets: the intersection is sum min(a, b), the union sum max(a, b), so the loss is 0
+    exactly when they agree.
+
+    Args:
+        floor: Added to both [px], so that an empty frame has a finite loss.
+    """
 
     floor: float = 1e-6
 

@@ -1,4 +1,4 @@
-"""The interface of a loss."""
+"""Interface of losses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from diffloom_fitting.targets import Target
 
 
 class Loss(ABC):
-    """A number that is 0 when a view matches a target. Implementations are frozen dataclasses, registered by name
-    through the hook ``diffloom_register_losses``; their fields can be set in an experiment's [loss] table.
+    """A number that is 0 when a view matches a target.
 
-    expected_failures: checks of the conformance suite that cannot pass, each with its reason.
+    Implementations are frozen dataclasses, registered by name through the hook ``diffloom_register_losses``; an
+    experiment file sets their fields in [loss]. ``expected_failures`` names checks of the conformance suite that cannot
+    pass, with reasons.
     """
 
     expected_failures: ClassVar[Mapping[str, str]] = {}
@@ -29,25 +30,47 @@ class Loss(ABC):
     @property
     @abstractmethod
     def outputs(self) -> tuple[str, ...]:
-        """What must be rendered, such as ("rgba",); empty when the states are enough."""
+        """Outputs to render, such as ("rgba",); empty if the states are enough."""
 
     @abstractmethod
     def residuals(self, view: View, target: Target) -> Tensor | None:
-        """Differences whose mean square is the loss; None when the loss is not a mean of squares.
+        """Return the differences whose mean square is the loss.
 
-        Gauss-Newton and the uncertainty of what was found need them. Given as images, (frames, height, width) with or
-        without channels, the uncertainty knows which of them are neighbours, and how they err together.
+        Gauss-Newton and the uncertainty need them. If they are images, (frames, height, width) with or without
+        channels, the uncertainty measures how neighbours are correlated.
+
+        Args:
+            view: View of the scene.
+            target: The target.
+
+        Returns:
+            The differences; None if the loss is not a mean of squares.
         """
 
     def numbers(self, target: Target) -> int:
-        """How many numbers of a target it compares: what a prior is weighed against."""
+        """Return the number of compared numbers, against which a prior is weighed.
+
+        Args:
+            target: The target.
+
+        Returns:
+            The number.
+        """
         for shown in (target.frames, target.masks, target.q):
             if shown is not None:
                 return shown.numel()
         return 1
 
     def value(self, view: View, target: Target) -> Tensor:
-        """The loss, a scalar, differentiable with respect to the view."""
+        """Return the loss.
+
+        Args:
+            view: View of the scene.
+            target: The target.
+
+        Returns:
+            A scalar, differentiable with respect to the view.
+        """
         residuals = self.residuals(view, target)
         if residuals is None:
             raise NotImplementedError(f"{type(self).__name__} must define value() or residuals()")

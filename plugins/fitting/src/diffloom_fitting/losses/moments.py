@@ -1,4 +1,4 @@
-"""Moments: where the outline is in the image, and how large; felt from any distance."""
+"""Moments: position and size of the outline in the image; they have a gradient at any distance."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from diffloom_fitting.targets import Target
 class Moments(Loss):
     """Squared differences of the coverage's centroid and size, in parts of the image's width.
 
-    Pixels of two outlines that do not touch say nothing of the way from one to the other; their centroids do, so that a
-    goal far away pulls as one nearby does. size: weight of the square root of the area, which tells depth. floor: part
-    of the image's pixels that keeps an empty frame finite, as if they were covered in its middle.
+    Pixels of two outlines that do not touch have no gradient towards each other; their centroids do.
+
+    Args:
+        size: Weight of the square root of the area, which depends on depth.
+        floor: Part of the image's pixels, in its middle, that counts as covered, so that an empty frame has a finite
+            loss.
     """
 
     size: float = 1.0
@@ -42,7 +45,7 @@ class Moments(Loss):
         return self._moments(view.image.alpha) - self._moments(target.coverage())
 
     def _moments(self, coverage: Tensor) -> Tensor:
-        """(frames, 3): across and down from the middle, and the root of the area."""
+        """Return across and down from the middle, and the root of the area, (frames, 3)."""
         height, width = coverage.shape[1:]
         across = (torch.arange(width, dtype=coverage.dtype) + 0.5) / width - 0.5
         down = ((torch.arange(height, dtype=coverage.dtype) + 0.5) / height - 0.5) * (height / width)

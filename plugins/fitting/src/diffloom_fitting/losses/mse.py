@@ -15,8 +15,13 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class PixelError(Loss):
-    """Mean over frames, pixels and channels of the squared difference; colours as finely as the target has them (its
-    ``chroma``). coverage: compare the alpha channel too, where the target has one."""
+    """Mean squared difference of colours over frames, pixels and channels.
+
+    Colours are compared at the resolution at which the target stores them (its ``chroma``).
+
+    Args:
+        coverage: True to compare the alpha channel too, if the target has one.
+    """
 
     coverage: bool = True
 

@@ -1,4 +1,4 @@
-"""Pixel error at several scales: coarse ones see far, fine ones see sharply."""
+"""Pixel error at several scales: coarse ones reach far, fine ones are sharp."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class MultiScale(Loss):
-    """Squared differences of images halved ``first`` times and then again, ``levels`` of them, weighing the same.
+    """Squared differences of images at several resolutions, with equal weights.
 
-    of: "rgba" or "silhouette". An object that has not yet met its target's outline still feels it at a coarse level;
-    with ``first`` above 0 only coarse levels count, whose slopes hold farther.
+    An object that does not touch the target's outline yet has a gradient at a coarse level.
+
+    Args:
+        levels: Number of resolutions, each half the one before.
+        of: "rgba" or "silhouette".
+        first: Number of halvings before the first level; above 0 only coarse levels count.
     """
 
     levels: int = 4
@@ -55,7 +59,7 @@ class MultiScale(Loss):
                     break
                 planes = avg_pool2d(planes, 2, ceil_mode=True)
             parts.append(planes.flatten(1) / float(planes[0].numel()) ** 0.5)
-        # A mean over all entries follows: scale so that every level contributes its own mean square.
+        # Scaled for the mean over all entries, so that every level contributes its own mean square.
         joined = torch.cat(parts, dim=1)
         scale: float = (joined.shape[1] / len(parts)) ** 0.5
         return joined * scale

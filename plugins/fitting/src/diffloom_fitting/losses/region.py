@@ -1,4 +1,4 @@
-"""A loss that sees part of the image."""
+"""Loss on part of the image."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from diffloom_fitting.validation import instance, numbers
 
 @dataclass(frozen=True)
 class RegionLoss(Loss):
-    """Another loss, ``of``, on a rectangle of the image alone.
+    """Another loss on a rectangle of the image.
 
-    box: left, top, right and bottom, as parts 0..1 of the image's width and height; of: a loss, or the registered name
-    of one.
+    Args:
+        box: Left, top, right and bottom, as parts 0..1 of the image's width and height.
+        of: A loss, or the registered name of one.
     """
 
     box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Differences that count less the larger they are."""
+"""Robust residuals, which give less weight to large differences."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ SMALL = 1e-8  # squared ratio below which the series is exact in double precisio
 
 
 def compress_residuals(difference: Tensor, scale: float) -> Tensor:
-    """t with t^2 = scale^2 log(1 + (difference / scale)^2), Cauchy's loss, and the difference's sign.
+    """Return t with the difference's sign and t^2 = scale^2 log(1 + (difference / scale)^2), Cauchy's loss.
 
-    Small differences stay as they are; far beyond ``scale`` the square hardly grows, so that a pixel which shows
-    something else pulls little.
+    Far beyond ``scale`` the square hardly grows, so that outliers have little weight.
     """
     ratio = (difference / scale).square()
     safe = ratio.clamp(min=SMALL)

@@ -14,10 +14,12 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class SilhouetteError(Loss):
-    """Mean over frames and pixels of the squared difference of coverage; blind to colour and light. Frames count as far
-    as the target's confidence goes.
+    """Mean squared difference of coverage over frames and pixels, independent of colour and light.
 
-    least_confidence: frames below it do not count, such as those in which an object that moves fast is poorly cut out.
+    Frames are weighted by the target's confidence.
+
+    Args:
+        least_confidence: Frames below it do not count, for example where a fast object is poorly segmented.
     """
 
     least_confidence: float = 0.0

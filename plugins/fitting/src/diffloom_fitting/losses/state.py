@@ -1,4 +1,4 @@
-"""State error: the privileged baseline that sees positions instead of pixels."""
+"""State error: compares states instead of pixels, as a baseline."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from diffloom_fitting.targets import Target
 
 @dataclass(frozen=True)
 class StateError(Loss):
-    """Mean over frames, nodes and coordinates of the squared difference of q: positions [m], and orientations for
-    bodies. Nothing is rendered, and a video cannot be its target: only a synthesised one knows the states."""
+    """Mean squared difference of q over frames, nodes and coordinates: positions [m], and orientations of bodies.
+
+    Nothing is rendered. Only a synthesised target has states.
+    """
 
     @property
     def outputs(self) -> tuple[str, ...]:

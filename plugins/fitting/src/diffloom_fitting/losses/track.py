@@ -1,4 +1,4 @@
-"""Track error: where the object's image is, and how large, without drawing it."""
+"""Track error: position and size of the object in the image, without rendering it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrackError(Loss):
-    """Mean squared distance [px^2] between the centroid of the drawn object's outline, taken as the convex hull of its
-    vertices, and the target's track, and between the radii of discs of the same areas, or of the same widths where the
-    target has them.
+    """Mean squared distance [px^2] between the object's centroid and the target's track, and between their radii.
 
-    It sees an object that is far from where it should be, or out of the image, so it begins a fit that pixels end.
-    radius: weight of the radii beside centroids; 0 leaves them out, and so does a track without radii (NaN). vertices:
-    numbers of drawn vertices whose middle is to follow the track in place of the outline's centroid. scale: distance
-    [px] at which a frame begins to count less, as one that shows something else (Cauchy's robust loss); None counts
-    all alike.
+    The drawn outline is the convex hull of the projected vertices. Radii are those of discs of the same area, or of the
+    same width if the target measured widths. The loss has a gradient even if the object is far away or out of the
+    image, so it suits the first stage of a fit.
+
+    Args:
+        radius: Weight of the radii relative to the centroids; 0 leaves them out, and so does a track without radii
+            (NaN).
+        scale: Distance [px] beyond which a frame counts less (Cauchy's robust loss); None counts all alike.
+        vertices: Vertices whose mean follows the track instead of the outline's centroid.
     """
 
     radius: float = 0.5
@@ -55,7 +57,15 @@ class TrackError(Loss):
         return len(target) * (2 if self.vertices else 3)
 
     def residuals(self, view: View, target: Target) -> Tensor:
-        """(frames, 3): column, row and radius [px]; without the radius where single vertices are followed."""
+        """Compare with the track.
+
+        Args:
+            view: View of the scene, with its outline.
+            target: Target with tracks or masks.
+
+        Returns:
+            (frames, 3), column, row and radius [px]; (frames, 2) if single vertices follow the track.
+        """
         assert view.outline is not None
         tracks = tracked(target).to(view.outline.dtype)
         weight = tracks[:, 3:]
@@ -63,19 +73,27 @@ class TrackError(Loss):
         if self.scale is not None:
             apart = compress_residuals(apart, self.scale)
         each = torch.tensor([1.0, 1.0, self.radius][: apart.shape[1]], dtype=apart.dtype)
-        # Frames that are not seen count nothing, and the mean is over those that are.
+        # Frames without the object have no weight, and the mean is over the rest.
         usual = weight.mean().clamp(min=1e-12)
         return apart * (each * weight / usual).sqrt()
 
     def distances(self, view: View, target: Target) -> Tensor:
-        """(frames,) [px]: how far what follows the target's track is from it."""
+        """Return the distance from the target's track.
+
+        Args:
+            view: View of the scene, with its outline.
+            target: Target with tracks or masks.
+
+        Returns:
+            (frames,) [px].
+        """
         assert view.outline is not None
         apart = self._followed(view.outline, tracked(target).to(view.outline.dtype), target.across)
         found: Tensor = torch.linalg.vector_norm(apart[:, :2], dim=1)
         return found
 
     def _followed(self, points: Tensor, tracks: Tensor, across: tuple[float, float] | None) -> Tensor:
-        """How far what follows the track is from it, of drawn vertices at points (frames, n, 2)."""
+        """Return the difference from the track of drawn vertices at points (frames, n, 2)."""
         if not self.vertices:
             return torch.where(tracks[:, :3].isnan(), 0.0, measure_outline_tracks(points, across) - tracks[:, :3])
         if not 0 <= min(self.vertices) <= max(self.vertices) < points.shape[1]:
@@ -86,12 +104,16 @@ class TrackError(Loss):
 
 
 def measure_outline_tracks(points: Tensor, across: tuple[float, float] | None = None) -> Tensor:
-    """(frames, 3): column and row of the centroid and equal-area radius [px] of the convex hull of points (frames, n,
-    2), differentiable: by Green's theorem over the hull's sides. across: direction in which the radius is measured
-    instead, as twice the standard deviation."""
+    """Return centroid and radius (frames, 3) [px] of the convex hull of points, by Green's theorem over its sides.
+
+    Args:
+        points: (frames, n, 2), columns and rows [px].
+        across: Direction in which the radius is measured, as twice the standard deviation; None takes the radius of
+            equal area.
+    """
     hulls = [_hull(frame) for frame in points.detach().cpu().double().numpy()]
     longest = max(len(hull) for hull in hulls)
-    # A corner that is repeated adds a side of no length.
+    # Hulls are padded by repeated corners, which add sides of length 0.
     index = torch.tensor(np.stack([np.pad(hull, (0, longest - len(hull)), mode="edge") for hull in hulls]))
     corner = torch.gather(points, 1, index[..., None].expand(-1, -1, 2))
     middle = corner.mean(dim=1, keepdim=True)
@@ -110,8 +132,7 @@ def measure_outline_tracks(points: Tensor, across: tuple[float, float] | None = 
 
 
 def track_distance(objective: Objective, z: Tensor) -> float | None:
-    """Root mean square distance [px] between the centroids of what is drawn at ``z`` and the target's tracks, over the
-    frames that show it; None where a target has no tracks."""
+    """Return the rms distance [px] between drawn centroids at ``z`` and the target's tracks; None without tracks."""
     targets = objective.target.by_view().values()
     if any(target.tracks is None for target in targets):
         return None
@@ -128,12 +149,12 @@ def track_distance(objective: Objective, z: Tensor) -> float | None:
 
 
 def _hull(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The corners of the convex hull, counter-clockwise in the plane's own axes."""
+    """Return the corners of the convex hull, counter-clockwise in the plane's own axes."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
         return np.asarray(ConvexHull(points).vertices, np.int64)
     except (QhullError, ValueError) as error:
         raise InputError(
-            "loss 'track': the drawn object has no area in the image; place the camera before it"
+            "loss 'track': the drawn object has no area in the image; move the camera in front of it"
         ) from error

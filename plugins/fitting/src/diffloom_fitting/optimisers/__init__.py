@@ -1,4 +1,4 @@
-"""Optimisers: each a frozen dataclass of settings; all that changes lies in a `Progress`, so a fit can be resumed."""
+"""Optimisers: frozen dataclasses of settings, whose whole state is a `Progress`, so that a fit can be resumed."""
 
 from diffloom_fitting.optimisers.basin_hopping import BasinHopping
 from diffloom_fitting.optimisers.cma import CmaEs

@@ -1,4 +1,4 @@
-"""Basin hopping: leap from the best place, run downhill, keep what is better."""
+"""Basin hopping (Wales and Doye 1997): leap from the best point, descend, keep improvements."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from diffloom_fitting.problem import Problem, Search
 
 @dataclass(frozen=True)
 class BasinHopping(Optimiser):
-    """For losses that are smooth in small cells with jumps between them, as contact makes them: a vertex touches the
-    ground a step earlier or later. Within the right cell Gauss-Newton is exact; the leaps find the cell.
+    """Basin hopping with Gauss-Newton descents, for losses with jumps between smooth cells, such as by contact.
 
-    One iteration is one leap from the best place, normal in the searched space, followed by ``steps`` Gauss-Newton
-    steps, fewer when they lead nowhere. step_size: largest standard deviation of a leap; each draws its own, down to a
-    hundredth of that, and each unknown its share of it, down to a tenth, evenly in the logarithm. patience: after two
-    steps a leap is given up while its loss is above this many times the best one.
+    One iteration is a normally distributed leap from the best point, followed by Gauss-Newton steps.
+
+    Args:
+        step_size: Largest standard deviation of a leap in the searched space. Each leap draws its own, down to a
+            hundredth, and each unknown its share, down to a tenth, log-uniformly.
+        steps: Largest number of Gauss-Newton steps per leap.
+        patience: After two steps a leap is abandoned if its loss is above this multiple of the best one.
     """
 
     step_size: float = 0.1
@@ -32,13 +34,13 @@ class BasinHopping(Optimiser):
 
     def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         leaps = int(progress.memory["leaps"])
-        # A generator of its own for each leap: a resumed search leaps to the same places.
+        # A new generator for each leap, so that a resumed search leaps to the same points.
         generator = torch.Generator().manual_seed(int(progress.memory["seed"]) * 1_000_003 + leaps)
         size = progress.z.numel()
         drawn = torch.rand(1 + size, generator=generator, dtype=torch.float64)
         scales = 10.0 ** (-2.0 * drawn[0] - drawn[1:])
         noise = torch.randn(size, generator=generator, dtype=torch.float64)
-        # The first descent is from the place itself.
+        # The first descent begins without a leap.
         leap = rate * self.step_size * scales * noise * (1.0 if leaps else 0.0)
         found = yield from self._descend(problem, progress.z + leap.to(progress.z.dtype), progress)
         better = found if found.value < progress.value else progress

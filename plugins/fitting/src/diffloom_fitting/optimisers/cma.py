@@ -1,4 +1,4 @@
-"""CMA-ES: a search without gradients, for a start where the landscape is bad."""
+"""CMA-ES (Hansen and Ostermeier 2001): a search without gradients, for a start where the landscape is bad."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from diffloom_fitting.optimisers.optimiser import Optimiser, Progress
 from diffloom_fitting.problem import Evaluate, Problem, Search
 from diffloom_fitting.validation import real, whole
 
-LIMIT = 200
+LIMIT = 200  # largest number of unknowns with a full covariance
 
 
 @dataclass(frozen=True)
 class CmaEs(Optimiser):
-    """One generation per iteration; the best place seen is kept. sigma: first standard deviation in the searched
-    space. population: simulations per generation, 0 chooses by the number of unknowns. separable: learn one width per
-    unknown and no correlations, for thousands of unknowns."""
+    """Covariance matrix adaptation; one iteration is one generation, and the best point is kept.
+
+    Args:
+        sigma: First standard deviation in the searched space.
+        population: Simulations per generation; 0 chooses by the number of unknowns.
+        separable: True to learn one width per unknown and no correlations, for thousands of unknowns.
+    """
 
     stop_window: ClassVar[int] = 20  # a generation may find nothing better
 
@@ -38,10 +42,10 @@ class CmaEs(Optimiser):
     def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
         if z.numel() > LIMIT and not self.separable:
             raise InputError(
-                f"cma: got {z.numel()} unknowns; it is useful for at most {LIMIT}, use adam or lbfgs, or separable"
+                f"cma: got {z.numel()} unknowns; expected at most {LIMIT}: use adam or lbfgs, or separable = true"
             )
         (seen,) = yield Evaluate([z])
-        # cmaes wants two dimensions or more: a single unknown gets an idle companion.
+        # cmaes needs at least two dimensions, so a single unknown gets an idle second one.
         mean = np.zeros(max(2, z.numel()))
         mean[: z.numel()] = z.double().numpy()
         search = self._kind()(mean=mean, sigma=self.sigma, seed=seed, population_size=self.population or None)
@@ -69,7 +73,7 @@ class CmaEs(Optimiser):
             if seen.value < best:
                 best, place = seen.value, z
         worst = max((v for _, v in told if math.isfinite(v)), default=1.0)
-        # An infinite loss ranks last; the method only uses ranks, so any larger number will do.
+        # An infinite loss ranks last; the method uses ranks only, so any larger number works.
         search.tell([(p, v if math.isfinite(v) else 2.0 * abs(worst) + 1.0) for p, v in told])
         done = "the search has contracted" if search.should_stop() else None
         return Progress(
@@ -79,12 +83,12 @@ class CmaEs(Optimiser):
 
 
 def store(thing: object) -> dict[str, Any]:
-    """Attributes of ``thing`` as plain data."""
+    """Return the attributes of ``thing`` as plain data."""
     return {name: _store(value) for name, value in vars(thing).items()}
 
 
 def restore(kind: type[Any], stored: dict[str, Any]) -> Any:
-    """An object of ``kind`` with the stored attributes."""
+    """Build an object of ``kind`` from stored attributes."""
     thing = object.__new__(kind)
     for name, value in stored.items():
         setattr(thing, name, _restore(value))

@@ -1,4 +1,4 @@
-"""Methods that follow the gradient: gradient descent with momentum, and Adam."""
+"""First-order methods: gradient descent with momentum, and Adam (Kingma and Ba 2015)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from diffloom_fitting.optimisers.optimiser import RETRIES, Optimiser, Progress, 
 from diffloom_fitting.problem import Evaluate, Problem, Search
 from diffloom_fitting.validation import real
 
-RECOVERY = 1.25  # per accepted step, back towards full steps after a rejection
+RECOVERY = 1.25  # growth per accepted step, back to full steps after a rejection
 
 
 def take_step(progress: Progress, step: Tensor, memory: dict[str, Any]) -> Search[Progress]:
-    """Search the place after ``step``, scaled by memory["caution"] (1 at first), which each rejection halves."""
+    """Take a step, halved while the loss is not finite.
+
+    Args:
+        progress: State before the step.
+        step: (n,), the full step.
+        memory: Memory of the method; "caution" is the factor on steps, 1 at first, halved by each rejection.
+
+    Returns:
+        A search for the state after the step.
+    """
     caution = float(memory.get("caution", 1.0))
     trouble: str | None = None
     for attempt in range(RETRIES):
@@ -35,7 +44,13 @@ def take_step(progress: Progress, step: Tensor, memory: dict[str, Any]) -> Searc
 
 @dataclass(frozen=True)
 class Sgd(Optimiser):
-    """z <- z - rate v, v <- momentum v + gradient. longest: no step is longer than this in the searched space."""
+    """Gradient descent with momentum: z <- z - rate v, v <- momentum v + gradient.
+
+    Args:
+        rate: Learning rate.
+        momentum: Decay of the velocity.
+        longest: Largest length of a step in the searched space.
+    """
 
     stop_window: ClassVar[int] = 20  # the loss may rise for some steps and then fall lower
 
@@ -63,7 +78,13 @@ class Sgd(Optimiser):
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """Steps of about ``rate`` in every direction, whatever the gradient's size. betas: memory of mean and square."""
+    """Adam: steps of about ``rate`` in every direction for any gradient.
+
+    Args:
+        rate: Learning rate.
+        betas: Decay of the mean and of the mean square of the gradient.
+        floor: Smallest root mean square, relative to the largest entry.
+    """
 
     stop_window: ClassVar[int] = 20  # the loss may rise for some steps and then fall lower
 
@@ -86,7 +107,7 @@ class Adam(Optimiser):
         one, two = self.betas
         mean = one * progress.memory.get("mean", zero) + (1.0 - one) * gradient
         square = two * progress.memory.get("square", zero) + (1.0 - two) * gradient.square()
-        # The floor is relative to the gradient's own size, so that tiny losses do not stall.
+        # A floor relative to the gradient, so that tiny losses do not stall.
         root = (square / (1.0 - two**count)).sqrt()
         step = -self.rate * rate * (mean / (1.0 - one**count)) / (root + self.floor * (1e-30 + root.max()))
         memory = {**progress.memory, "count": count, "mean": mean, "square": square}

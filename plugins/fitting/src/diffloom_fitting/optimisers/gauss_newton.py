@@ -1,4 +1,4 @@
-"""Gauss-Newton steps with Levenberg-Marquardt damping: very sharp, for few unknowns and for hundreds."""
+"""Gauss-Newton steps with Levenberg-Marquardt damping, for up to hundreds of unknowns."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from diffloom_fitting.optimisers.jacobian import curvature, jacobian
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation, keep_residuals
 from diffloom_fitting.problem import Evaluate, Evaluation, Problem, Search
 
-LEAST_SCALE = 1e-3
-FEW = 8  # so many simulations cost about as much as the iteration they may save
+LEAST_SCALE = 1e-3  # smallest entry of D relative to the largest
+FEW = 8  # number of unknowns up to which the curvature is computed anew in each iteration
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """A curvature in the shape of an arrow: unknowns that all groups of residuals share, and each group's own.
+    """Curvature in the shape of an arrow: shared unknowns, and unknowns that belong to one group of residuals each.
 
-    Own unknowns are taken out group by group (Schur's complement), so that their number costs time in proportion only.
+    Own unknowns are eliminated group by group (Schur's complement), at a cost proportional to their number.
 
     Args:
-        shared: (m, m) by the shared unknowns, the first m entries of the vector.
-        beside: (groups, m, k) by shared and own ones.
-        own: (groups, k, k) by each group's own.
-        index: (groups, k) where these lie in the vector.
+        shared: (m, m), by the shared unknowns, the first m entries of the vector.
+        beside: (groups, m, k), by shared and own unknowns.
+        own: (groups, k, k), by each group's own unknowns.
+        index: (groups, k), positions of these in the vector.
     """
 
     shared: Tensor
@@ -37,18 +37,22 @@ class Arrow:
 
     @property
     def columns(self) -> int:
-        """How many simulations its central differences take, of all groups at once."""
+        """Number of simulations of all groups for its central differences."""
         return 2 * (len(self.shared) + self.own.shape[-1])
 
     def diagonal(self) -> Tensor:
-        """(n,)."""
+        """Return the diagonal.
+
+        Returns:
+            (n,).
+        """
         found = self.shared.new_zeros(len(self.shared) + self.index.numel())
         found[: len(self.shared)] = self.shared.diagonal()
         found[self.index] = self.own.diagonal(dim1=1, dim2=2)
         return found
 
     def __matmul__(self, vector: Tensor) -> Tensor:
-        """(n,): the product with a vector."""
+        """Return the product (n,) with a vector."""
         m, own = len(self.shared), vector[self.index]
         found = torch.empty_like(vector)
         found[:m] = self.shared @ vector[:m] + torch.einsum("gmk,gk->m", self.beside, own)
@@ -58,7 +62,15 @@ class Arrow:
         return found
 
     def solve(self, added: Tensor, right: Tensor) -> Tensor:
-        """(n,): the solution of (self + diag(added)) x = right."""
+        """Solve (self + diag(added)) x = right.
+
+        Args:
+            added: (n,), added to the diagonal.
+            right: (n,), right-hand side.
+
+        Returns:
+            x (n,).
+        """
         m = len(self.shared)
         own = self.own + torch.diag_embed(added[self.index])
         outward, alone = (torch.linalg.solve(own, each) for each in (self.beside.mT, right[self.index][..., None]))
@@ -69,11 +81,14 @@ class Arrow:
         return found
 
     def reduce(self, pulls: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
-        """((m, m), (groups, m)): curvature and half gradients by the shared unknowns when own ones follow them.
+        """Eliminate the own unknowns.
 
         Args:
-            pulls: (groups, m) half the gradient of each group's loss by the shared unknowns.
-            own: (groups, k) the same by its own.
+            pulls: (groups, m), half the gradient of each group's loss by the shared unknowns.
+            own: (groups, k), half the gradient of each group's loss by its own unknowns.
+
+        Returns:
+            Curvature (m, m) and half gradients (groups, m) by the shared unknowns when the own ones follow them.
         """
         outward = torch.linalg.solve(self.own, self.beside.mT)
         inner = self.shared - torch.einsum("gmk,gkn->mn", self.beside, outward)
@@ -84,9 +99,12 @@ Curvature = Tensor | Arrow
 
 
 class QuadraticModel:
-    """loss(z + s) ~ loss + 2 half.s + s' curvature s.
+    """Quadratic model of a loss: loss(z + s) ~ loss + 2 half.s + s' curvature s.
 
-    curvature: (n, n); scale: (n,) positive, the diagonal that damping multiplies; half: (n,) half the gradient.
+    Args:
+        curvature: (n, n).
+        scale: (n,), positive diagonal that damping multiplies.
+        half: (n,), half the gradient.
     """
 
     def __init__(self, curvature: Curvature, scale: Tensor, half: Tensor) -> None:
@@ -103,19 +121,19 @@ class QuadraticModel:
         return values.clamp(min=0.0), vectors / root[:, None], vectors.T @ (self.half / root)
 
     def step(self, damping: float) -> Tensor:
-        """-(curvature + damping diag(scale))^-1 half."""
+        """Return -(curvature + damping diag(scale))^-1 half."""
         if isinstance(self.curvature, Arrow):
             return self.curvature.solve(damping * self.scale, -self.half)
         values, vectors, slope = self._modes
         return -vectors @ (slope / (values + damping))
 
     def longest(self, step: Tensor) -> float:
-        """The largest entry of a step, without those of single groups' own unknowns."""
+        """Return the largest entry of a step, without own unknowns of an `Arrow`."""
         part = step[: len(self.curvature.shared)] if isinstance(self.curvature, Arrow) else step
         return float(part.abs().max()) if part.numel() else 0.0
 
     def gain(self, value: float, seen: Evaluation, step: Tensor) -> float:
-        """The loss's fall from ``value`` as a share of what this model promised; negative when it rose."""
+        """Return the fall of the loss relative to the predicted one; negative if the loss rose."""
         promised = -float(2.0 * self.half @ step + step @ (self.curvature @ step))
         fall = value - seen.value
         if promised <= 0.0:
@@ -124,9 +142,9 @@ class QuadraticModel:
 
 
 def learned(curvature: Tensor, step: Tensor, turn: Tensor) -> Tensor:
-    """The curvature nearest to ``curvature`` that explains how a ``step`` turned the half gradient by ``turn`` (BFGS).
+    """Update a curvature by BFGS, from a ``step`` and the change ``turn`` of half the gradient.
 
-    A turn that would bend the model downwards teaches nothing.
+    A change with negative curvature is ignored.
     """
     pull = float(step @ turn)
     bent = curvature @ step
@@ -138,19 +156,20 @@ def learned(curvature: Tensor, step: Tensor, turn: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class GaussNewton(Optimiser):
-    """Solves (C + damping D) step = -half gradient, with D the running maximum of C's diagonal, and at least a
-    thousandth of its largest entry.
+    """Damped Gauss-Newton: solves (C + damping D) step = -half gradient.
 
-    The gradient is exact, from the adjoint; the curvature C = J'J / residuals comes from forward differences of the
-    residuals, one simulation per unknown. With more than a few unknowns that is costly, so C is kept as long as steps
-    go well, and each step's change of the gradient is learned into it (BFGS). keep: a kept curvature is computed anew
-    when the loss stays above this part of itself in a step; 0 computes it anew each time.
-    width: take gradient and curvature from central differences this wide in the searched space, which see across the
-    small jumps that contact makes where the exact gradient sees only the slope between two of them.
-    damping: at the start; it falls as steps succeed and grows as they fail. longest: damping also grows until no
-    entry of a step, own unknowns of an `Arrow` aside, is longer than this in the searched space, so that what the
-    images hardly show stays put while what they show moves. trials: dampings tried per iteration. A problem with
-    ``own_curvature`` is asked for half its gradient and its curvature at once, and for losses alone beside that.
+    The gradient is exact, by the adjoint. C = J'J / residuals comes from forward differences, one simulation per
+    unknown; with more than a few unknowns C is kept while steps succeed, and updated by BFGS. D is the running maximum
+    of C's diagonal, at least a thousandth of its largest entry. A problem with ``own_curvature`` is asked for half its
+    gradient and its curvature.
+
+    Args:
+        damping: Damping at the start; it falls as steps succeed and grows as they fail (Nielsen 1999).
+        longest: Largest entry of a step in the searched space, which bounds unknowns that hardly change the images.
+        trials: Number of dampings tried per iteration.
+        keep: C is computed anew if a step leaves more than this part of the loss; 0 computes it anew each time.
+        width: Step of central differences for gradient and curvature in the searched space, which average over small
+            jumps by contact; None for the exact gradient.
     """
 
     damping: float = 1e-2
@@ -164,7 +183,7 @@ class GaussNewton(Optimiser):
         return replace(seen, memory={"damping": self.damping, "growth": 2.0})
 
     def renew(self, problem: Problem, progress: Progress) -> Search[Progress]:
-        # A curvature of the former objective says little of this one's.
+        # The curvature of the former objective does not apply.
         memory = {name: value for name, value in progress.memory.items() if name != "curvature"}
         if not problem.own_curvature:
             return (yield from super().renew(problem, replace(progress, memory=memory)))
@@ -186,14 +205,14 @@ class GaussNewton(Optimiser):
         try:
             half, bend = yield from self._differences(problem, progress)
         except SimulationError as error:
-            return replace(progress, done=f"a simulation beside this place failed: {error}")
-        # Residuals that had to be found again do not count: a resumed fit tells the numbers of one that was not.
+            return replace(progress, done=f"a simulation near this point failed: {error}")
+        # Residuals that are computed again are not counted, so that a resumed fit reports the same numbers.
         spent = bend.columns if isinstance(bend, Arrow) else progress.z.numel() * (1 if self.width is None else 2)
         progress = replace(progress, evaluations=progress.evaluations + spent)
         return (yield from self._damped(problem, progress, self._model(progress, bend, half), rate))
 
     def _differences(self, problem: Problem, progress: Progress) -> Search[tuple[Tensor, Curvature]]:
-        """(half gradient, curvature) here."""
+        """Compute half the gradient and the curvature."""
         if problem.own_curvature:
             (found,) = yield Evaluate([progress.z], "curvature", width=self.width)
             return found  # type: ignore[no-any-return]
@@ -209,12 +228,12 @@ class GaussNewton(Optimiser):
 
     def _model(self, progress: Progress, bend: Curvature, half: Tensor) -> QuadraticModel:
         scale = torch.maximum(bend.diagonal(), progress.memory.get("scale", torch.zeros_like(half)))
-        # An unknown that hardly shows would take huge steps: damping bounds them as if it showed a little.
+        # A floor on the scale bounds steps of unknowns that hardly change the residuals.
         scale = scale.clamp(min=LEAST_SCALE * float(scale.max().clamp(min=1e-300)))
         return QuadraticModel(bend, scale, half)
 
     def _damped(self, problem: Problem, progress: Progress, model: QuadraticModel, rate: float) -> Search[Progress]:
-        """Try ever stronger damping until the loss falls (Nielsen's rule adapts it)."""
+        """Increase the damping until the loss falls; Nielsen's rule adapts it."""
         damping, growth = float(progress.memory["damping"]), float(progress.memory["growth"])
         rejected = 0
         for trial in range(1, self.trials + 1):
@@ -225,7 +244,7 @@ class GaussNewton(Optimiser):
             step = rate * step
             (seen,) = yield Evaluate([progress.z + step], differentiable=not problem.own_curvature)
             gain = model.gain(progress.value, seen, step)
-            # A step that does not lower the loss needs no gradient, and neither does one after which none follows.
+            # No gradient is needed for a step that does not lower the loss, or for the last step.
             if seen.finite and gain > 0.0 and not problem.low_enough(seen.value) and not problem.own_curvature:
                 (seen,) = yield Evaluate([seen], "gradient")
             rejected += 0 if seen.finite else 1

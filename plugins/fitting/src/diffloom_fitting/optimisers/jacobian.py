@@ -1,4 +1,4 @@
-"""The Jacobian of the residuals by differences: one simulation per unknown, many of them at once."""
+"""Jacobian of the residuals by finite differences, many simulations in one batch."""
 
 from __future__ import annotations
 
@@ -7,26 +7,33 @@ from torch import Tensor
 
 from diffloom_fitting.problem import Evaluate, Problem, Search
 
-JUMP = 100.0  # a slope this many times the steepest of 99 % of all was not a slope: a pixel was switched, not moved
-BLOCK = 4096  # residuals multiplied at once
+JUMP = 100.0  # ratio to the 99 % quantile of all slopes from which on a pixel counts as switched
+BLOCK = 4096  # number of residuals multiplied at once
 
 
 def step_size(dtype: torch.dtype) -> float:
-    """The step that balances truncation and rounding of a forward difference."""
+    """Return the step that balances truncation and rounding of a forward difference."""
     return 1e-6 if dtype == torch.float64 else 2e-3
 
 
 def jacobian(
     problem: Problem, z: Tensor, at: Tensor, central: bool = False, width: float | None = None
 ) -> Search[Tensor]:
-    """(unknowns, residuals): d residual / d z, a row per unknown.
+    """Compute d residual / d z, (unknowns, residuals).
 
-    at: the residuals at ``z``. central: two simulations per column, more exact. width: of the differences, chosen by
-    the precision when not given. Where a pixel jumps (an edge of a hard rasteriser crossed its centre) a narrow
-    difference is no derivative, and is set to zero; a wide one is meant to see jumps.
+    Args:
+        problem: The problem.
+        z: (n,), the point.
+        at: Residuals at ``z``.
+        central: True for two simulations per column, more exact.
+        width: Step of the differences; None chooses by precision and sets jumps of pixels to zero. A given step is
+            meant to average over jumps.
+
+    Returns:
+        A search for the Jacobian.
     """
-    # One block from the start: with many unknowns this is the largest thing in memory, and single precision is
-    # enough for slopes that are themselves only differences.
+    # Allocated at once, because it is the largest array with many unknowns; single precision is enough for slopes
+    # from differences.
     kept = at.dtype if z.numel() <= 32 else torch.float32
     slopes = torch.empty(z.numel(), at.numel(), dtype=kept)
     h = width or step_size(z.dtype)
@@ -43,32 +50,40 @@ def jacobian(
 
 
 def curvature(slopes: Tensor, dtype: torch.dtype) -> Tensor:
-    """(unknowns, unknowns): J'J / residuals, half the curvature of a mean of squares whose residuals are small."""
+    """Return J'J / residuals, (unknowns, unknowns): half the curvature of a mean of small squares."""
     total = torch.zeros(len(slopes), len(slopes), dtype=dtype)
     for block in torch.split(slopes, BLOCK, dim=1):
-        # Most pixels see nothing of the scene.
+        # Most pixels do not depend on the scene.
         seen = block[:, block.any(dim=0)].to(dtype)
         total += seen @ seen.T
     return total / slopes.shape[1]
 
 
 def _moved(z: Tensor, i: int, h: float) -> Tensor:
-    """``z`` with its entry i farther on by h."""
+    """Return ``z`` with h added to its entry i."""
     there = z.clone()
     there[i] += h
     return there
 
 
 def without_jumps(change: Tensor, smooth: int = 0) -> Tensor:
-    """A difference of residuals with zeros where a pixel was switched. smooth: how many at its end are no pixels: a
-    prior's residuals, however steep, do not jump."""
+    """Return a difference of residuals with zeros for switched pixels.
+
+    Args:
+        change: The difference.
+        smooth: Number of residuals at the end that cannot jump, such as a prior's.
+    """
     pixels, others = change[: change.numel() - smooth], change[change.numel() - smooth :]
     return torch.cat([torch.where(jumps(pixels), torch.zeros_like(pixels), pixels), others])
 
 
 def jumps(change: Tensor, steeper: float = JUMP) -> Tensor:
-    """Which of the residuals' differences are no slopes: a pixel was switched, not moved. steeper: times the steepest
-    of 99 % of all."""
+    """Return true for differences of residuals that are jumps of switched pixels.
+
+    Args:
+        change: The difference.
+        steeper: Smallest ratio of a jump to the 99 % quantile.
+    """
     size = change.abs()
     moved = size[size > 0.0]
     if moved.numel() < 100:

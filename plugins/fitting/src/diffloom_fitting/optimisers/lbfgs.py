@@ -1,4 +1,4 @@
-"""L-BFGS with a line search that meets the weak Wolfe conditions by bisection."""
+"""L-BFGS (Liu and Nocedal 1989) with a line search by bisection for the weak Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from diffloom_fitting.problem import Evaluate, Evaluation, Problem, Search
 
 @dataclass(frozen=True)
 class Lbfgs(Optimiser):
-    """Quasi-Newton steps from the last ``memory`` changes of place and gradient; good for many unknowns.
+    """Limited-memory quasi-Newton steps, for many unknowns.
 
-    longest: no step is longer than this in the searched space. rate: factor on the first, steepest-descent step.
+    Args:
+        memory: Number of past changes of point and gradient.
+        rate: Length of the first step, of steepest descent.
+        longest: Largest length of a step in the searched space.
+        trials: Largest number of evaluations per line search.
     """
 
     memory: int = 20
@@ -28,7 +32,7 @@ class Lbfgs(Optimiser):
         return first_evaluation(problem, z)
 
     def renew(self, problem: Problem, progress: Progress) -> Search[Progress]:
-        # Gradients of the former objective say nothing of this one's curvature.
+        # Gradients of the former objective do not apply.
         return super().renew(problem, replace(progress, memory={}))
 
     def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
@@ -46,7 +50,7 @@ class Lbfgs(Optimiser):
         found, length, tried, rejected = yield from self._search(progress, direction, slope, rate)
         if found is None:
             done = "no lower loss along the direction of descent" if not moves else None
-            # With a memory the direction may be to blame: forget it and try steepest descent next.
+            # The memory may have spoilt the direction: clear it and try steepest descent next.
             spent = {"evaluations": progress.evaluations + tried, "rejected": progress.rejected + rejected}
             return replace(progress, memory={}, done=done, **spent)  # type: ignore[arg-type]
         assert found.gradient is not None
@@ -59,7 +63,7 @@ class Lbfgs(Optimiser):
         )  # fmt: skip
 
     def _direction(self, gradient: Tensor, moves: list[Tensor], turns: list[Tensor]) -> Tensor:
-        """The two-loop recursion; without memory, steepest descent of length ``rate``."""
+        """Run the two-loop recursion; without memory, return steepest descent of length ``rate``."""
         if not moves:
             return -gradient * (self.rate / max(float(gradient.norm()), 1e-300))
         q = gradient.clone()
@@ -77,7 +81,11 @@ class Lbfgs(Optimiser):
     def _search(
         self, progress: Progress, direction: Tensor, slope: float, rate: float
     ) -> Search[tuple[Evaluation | None, float, int, int]]:
-        """(evaluation, step length, evaluations spent, non-finite ones); None when no step lowers the loss."""
+        """Search along a direction.
+
+        Returns:
+            Evaluation (None if no step lowers the loss), step length, number of evaluations, number of non-finite ones.
+        """
         low, high, length = 0.0, math.inf, rate
         best: tuple[Evaluation, float] | None = None
         rejected = 0

@@ -1,4 +1,4 @@
-"""Descent that looks along the whole line: for motions whose gradient is right only nearby."""
+"""Gradient descent that scans the whole line, for motions whose gradient is valid only nearby."""
 
 from __future__ import annotations
 
@@ -12,26 +12,23 @@ from diffloom.interfaces import InputError, SimulationError
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress, first_evaluation
 from diffloom_fitting.problem import Evaluate, Problem, Search
 
-SOFT = 1e-3  # part of the best seen residual's slope that counts as seen: what hardly shows moves little
+SOFT = 1e-3  # damping, relative to the largest squared slope of a residual
 
 
 @dataclass(frozen=True)
 class LineScan(Optimiser):
-    """One gradient per iteration, and ``trials`` simulations along it, of which the lowest loss is taken.
+    """Gradient descent with ``trials`` simulations along the line, of which the lowest loss is taken.
 
-    The first trial is ``rate`` long in the searched space, each further one ``factor`` times as long. A walk of many
-    steps is chaotic: the gradient tells the direction, but how far it holds can only be tried, and a search that stops
-    at the first lower loss, as that of L-BFGS does, stops at the first ripple. When no trial is lower the next
-    iteration's are shorter, down to a millionth.
+    Long motions are chaotic: the gradient gives a direction, but its range can only be tried. If no trial is lower, the
+    next iteration's are shorter, down to a millionth.
 
-    scatter: when no trial is lower, the next iteration's are as long, each along a random direction of its own, until
-    one is. Where many small contacts decide, the slope of a place tells nothing of the way, but hardly a place near it
-    ends where it does, and with few residuals to mend some end better.
-
-    each: a gradient for each residual of the loss, for losses with few of them, such as ``moments``. The line is then
-    that of the shortest step that would mend all of them at once (Gauss-Newton's of least norm), and its longest trial
-    reaches at most ``factor`` times that step. The gradient of their sum follows the largest alone, and lets the others
-    go astray: a body that is to go far to the right also gets there, in the image, by coming nearer.
+    Args:
+        rate: Length of the first trial in the searched space.
+        factor: Ratio of the lengths of two trials.
+        trials: Number of trials.
+        each: True for a gradient of each residual, for losses with few of them, such as ``moments``. The line is then
+            the shortest step that removes all of them (Gauss-Newton of least norm).
+        scatter: True to try random directions of the same lengths if no trial is lower, instead of shorter ones.
     """
 
     stop_window: ClassVar[int] = 5
@@ -65,7 +62,7 @@ class LineScan(Optimiser):
             try:
                 ((residuals, rows),) = yield Evaluate([progress.z], "jacobian")
             except SimulationError as error:
-                return replace(progress, done=f"this place cannot be simulated again: {error}")
+                return replace(progress, done=f"this point cannot be simulated again: {error}")
             line = shortest_step(residuals, rows)
             longest = self.factor * float(line.norm())
             progress = replace(progress, evaluations=progress.evaluations + len(residuals))
@@ -79,8 +76,9 @@ class LineScan(Optimiser):
         return [first * self.factor**k for k in range(self.trials)]
 
     def _scattered(self, progress: Progress, rate: float) -> list[Tensor]:
-        """One place a trial, each along a random direction; of a generator of their own, so that a resumed search tries
-        the same."""
+        """Return one point per trial, each along a random direction, with a new generator so that a resumed search
+        repeats them.
+        """
         seed, draws = (int(progress.memory.get(key, 0)) for key in ("seed", "draws"))
         generator = torch.Generator().manual_seed(seed * 1_000_003 + draws)
         ways = torch.randn(self.trials, progress.z.numel(), generator=generator, dtype=torch.float64)
@@ -88,7 +86,7 @@ class LineScan(Optimiser):
         return [progress.z + way * length for way, length in zip(ways, self._lengths(self.rate * rate), strict=True)]
 
     def _best_of(self, progress: Progress, places: list[Tensor]) -> Search[Progress]:
-        """The lowest of these places, or where it was when none is lower."""
+        """Return the lowest of these points, or the present one if none is lower."""
         seen, memory = (yield Evaluate(places)), progress.memory
         shrunk, draws = float(memory.get("shrunk", 1.0)), int(memory.get("draws", 0)) + bool(memory.get("stuck"))
         rejected = progress.rejected + sum(not one.finite for one in seen)
@@ -108,8 +106,12 @@ class LineScan(Optimiser):
 
 
 def shortest_step(residuals: Tensor, rows: Tensor) -> Tensor:
-    """(unknowns,): the shortest step s with residuals + rows s = 0, of residuals (n,) and their gradients (n,
-    unknowns); those that hardly move are mended as far as little steps do."""
+    """Return the shortest step s with residuals + rows s = 0, damped for small slopes.
+
+    Args:
+        residuals: (n,).
+        rows: (n, unknowns), their gradients.
+    """
     gram = rows @ rows.T
     damping = SOFT * float(gram.diagonal().max()) * torch.eye(len(gram), dtype=gram.dtype)
     step: Tensor = -rows.T @ torch.linalg.solve(gram + damping, residuals)

@@ -1,4 +1,4 @@
-"""The interface of an optimiser."""
+"""Interface of optimisers."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from diffloom.interfaces import SimulationError
 from diffloom.validation import check_settings
 from diffloom_fitting.problem import Evaluate, Evaluation, Problem, Search
 
-RETRIES = 12
+RETRIES = 12  # number of halvings of a step that is not finite
 
 
 class FitError(SimulationError):
-    """A fit cannot go on; the message says where it stood and what to try."""
+    """A fit cannot continue; the message says where and what to try."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where an optimiser stands: everything it needs to go on to the same bits.
+    """State of an optimiser, with which it continues bit for bit.
 
-    z: (n,) the vector. value: the loss there. gradient: (n,) there, or None for methods without, and where the loss is
-    so low that no step follows. memory: the method's own numbers and tensors. evaluations: how often the scene was
-    simulated for a value, gradient or residual. rejected: steps that were not finite and were retried smaller. done:
-    why no further step is possible. residuals: at z, where they came along; not kept with a run, since they can be had
-    again.
+    Args:
+        z: (n,), the vector.
+        value: Loss at z.
+        gradient: (n,), gradient at z; None for methods without, and if the loss is so low that no step follows.
+        memory: Numbers and tensors of the method.
+        evaluations: Number of simulations for a value, gradient or residual.
+        rejected: Number of steps that were not finite and were retried smaller.
+        done: Reason if no further step is possible.
+        residuals: Residuals at z, if known; not stored, because they can be computed again.
     """
 
     z: Tensor
@@ -42,19 +46,19 @@ class Progress:
 
 
 class Optimiser(ABC):
-    """One way to go downhill. Implementations are frozen dataclasses of settings, registered by name through the hook
-    ``diffloom_register_optimisers``; their fields can be set beside the name in an experiment's [[stages]].
+    """Method of minimising a problem.
 
-    ``begin``, ``step`` and ``renew`` are generators: they yield what they want to have evaluated
-    (``answers = yield Evaluate(points, want="gradient")``) and return a ``Progress``. What several fits from different
-    starts ask for is then simulated together. All that changes lies in a ``Progress``, so that a fit can be resumed to
-    the same bits; nothing of a generator outlives an iteration. ``problem`` tells about what is minimised, such as
-    ``problem.rounding``; it is not to be evaluated directly. To run a method by hand: ``run_search(problem,
+    Implementations are frozen dataclasses of settings, registered by name through the hook
+    ``diffloom_register_optimisers``; an experiment file sets their fields beside the name in [[stages]].
+
+    ``begin``, ``step`` and ``renew`` are generators: they yield requests (``answers = yield Evaluate(points,
+    want="gradient")``) and return a ``Progress``. Requests of several starts are simulated as one batch. The whole
+    state is a ``Progress``, so that a fit can be resumed bit for bit. ``problem`` has properties such as
+    ``problem.rounding`` and must not be evaluated directly. To run a method by hand: ``run_search(problem,
     optimiser.step(problem, progress, 1.0))``.
 
-    expected_failures: checks
-    of the conformance suite that cannot pass, each with its reason. stop_window: iterations over which a stage judges
-    whether the loss still falls, unless its ``Stop`` says so.
+    ``expected_failures`` names checks of the conformance suite that cannot pass, with reasons. ``stop_window`` is the
+    default patience of ``Stop``.
     """
 
     expected_failures: ClassVar[Mapping[str, str]] = {}
@@ -69,36 +73,64 @@ class Optimiser(ABC):
 
         Args:
             problem: The problem that answers requests.
-            z: (n,) where to begin.
-            seed: For methods that draw numbers.
+            z: (n,), the start.
+            seed: Seed of all random numbers.
+
+        Returns:
+            A search for the first state.
         """
 
     @abstractmethod
     def step(self, problem: Problem, progress: Progress, rate: float) -> Search[Progress]:
         """Make one iteration.
 
-        The value and gradient of the Progress that the generator returns are those at its z. A step that is not finite
-        is retried smaller; FitError when none is found.
+        Value and gradient of the returned state are those at its z. A step that is not finite is retried smaller.
 
         Args:
             problem: The problem that answers requests.
-            progress: Where the last iteration ended; it is not changed.
+            progress: State after the last iteration; it is not changed.
             rate: Factor from the learning-rate schedule, 1 without one.
+
+        Returns:
+            A search for the next state.
+
+        Raises:
+            FitError: No finite step was found.
         """
 
     def renew(self, problem: Problem, progress: Progress) -> Search[Progress]:
-        """Evaluate the same place again when the problem has changed, because a schedule moved."""
+        """Evaluate the same point again after a schedule has changed the problem.
+
+        Args:
+            problem: The changed problem.
+            progress: State after the last iteration.
+
+        Returns:
+            A search for the state under the changed problem.
+        """
         (seen,) = yield Evaluate([progress.z], "gradient")
         if not seen.finite:
-            raise not_finite("after the schedule moved", progress.z, seen.trouble)
+            raise not_finite("after a schedule changed the problem", progress.z, seen.trouble)
         return Progress(
             progress.z, seen.value, seen.gradient, progress.memory, progress.evaluations + 1, progress.rejected
         )
 
 
 def first_evaluation(problem: Problem, z: Tensor, residuals: bool = False, gradient: bool = True) -> Search[Progress]:
-    """Evaluate the start, with its ``gradient`` unless its loss is low enough, and ``residuals`` if asked for; FitError
-    when it is not finite."""
+    """Evaluate the start.
+
+    Args:
+        problem: The problem that answers requests.
+        z: (n,), the start.
+        residuals: True to evaluate residuals too.
+        gradient: True to evaluate the gradient, unless the loss is low enough.
+
+    Returns:
+        A search for the first state.
+
+    Raises:
+        FitError: The loss is not finite.
+    """
     (seen,) = yield Evaluate([z], differentiable=gradient)
     if gradient and not problem.low_enough(seen.value):
         (seen,) = yield Evaluate([seen], "gradient")
@@ -109,7 +141,7 @@ def first_evaluation(problem: Problem, z: Tensor, residuals: bool = False, gradi
 
 
 def keep_residuals(seen: Evaluation) -> Search[Tensor | None]:
-    """The residuals of a differentiable evaluation, without simulating again; None where nothing was kept."""
+    """Return the residuals of a differentiable evaluation without simulating again; None if it has no graph."""
     if seen.kept is None:
         return None
     (found,) = yield Evaluate([seen], "residuals")
@@ -117,7 +149,7 @@ def keep_residuals(seen: Evaluation) -> Search[Tensor | None]:
 
 
 def not_finite(where: str, z: Tensor, trouble: str | None) -> FitError:
-    """The error for a place that cannot be evaluated."""
+    """Return the error for a point without finite loss."""
     return FitError(
         f"no finite loss {where}: {trouble}. Try another start, a smaller time step, or a smaller rate "
         f"(searched vector: {', '.join(f'{float(v):.4g}' for v in z[:6])}{', ...' if z.numel() > 6 else ''})"

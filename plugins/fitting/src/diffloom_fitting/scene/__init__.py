@@ -1,4 +1,4 @@
-"""A scene: a model that moves, a camera that looks, a renderer that draws, and the clock they share."""
+"""Scenes: a model that moves, a camera, a renderer, and their clock."""
 
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.batches import MOST_SCENES, draw_batch, join_scenes, render_batch_views

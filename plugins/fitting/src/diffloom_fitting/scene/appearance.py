@@ -1,4 +1,4 @@
-"""How a model's surface is coloured."""
+"""Appearance of a model's surface: colour, pattern and shading."""
 
 from __future__ import annotations
 
@@ -17,11 +17,17 @@ Pattern = Literal["uniform", "position", "stripes"]
 
 @dataclass(frozen=True)
 class Appearance:
-    """Colour and shading laid over what the model shows.
+    """Colour and shading of the surface.
 
-    colour: rgb 0..1, or None for the model's own. pattern: "uniform"; "position" colours each vertex by its place in
-    the first frame, which shows turning and stretching; "stripes" alternates bands along the longest side.
-    shading: "unlit", "lambert", "phong", or None for the model's own; the other fields are Material's.
+    Args:
+        colour: rgb 0..1; None for the model's own.
+        pattern: "uniform"; "position", which colours each vertex by its place in the first frame and so shows turning
+            and stretching; "stripes", bands along the longest side.
+        shading: "unlit", "lambert", "phong"; None for the model's own material.
+        ambient: Factor on ambient light.
+        diffuse: Factor on diffuse light.
+        specular: Factor on highlights.
+        shininess: Exponent of highlights; the larger, the smaller they are.
     """
 
     colour: tuple[float, float, float] | None = None
@@ -41,7 +47,16 @@ class Appearance:
         check_settings(self)
 
     def apply(self, surface: Surface, rest: Tensor, colour: Tensor | None = None) -> Surface:
-        """``surface`` with this look. rest: (vertices, 3), where the pattern is laid on. colour: (3,), when sought."""
+        """Apply the appearance to a surface.
+
+        Args:
+            surface: The surface.
+            rest: (vertices, 3), shape that the pattern is laid on.
+            colour: (3,), if it is an unknown.
+
+        Returns:
+            The surface with this appearance.
+        """
         material = surface.material
         if self.shading is not None:
             if len(surface.materials) > 1:
@@ -64,14 +79,14 @@ class Appearance:
 
 
 def _pattern(kind: str, rest: Tensor) -> Tensor:
-    """(vertices, 3) factors 0..1, or (3,) ones for a uniform surface."""
+    """Return factors (vertices, 3) in 0..1, or ones (3,) for a uniform surface."""
     if kind == "uniform":
         return torch.ones(3, dtype=rest.dtype)
     low, high = rest.min(dim=0).values, rest.max(dim=0).values
     extent = high - low
     part = (rest - low) / torch.where(extent > 0.0, extent, torch.ones_like(extent))
     if kind == "position":
-        # Never quite dark, so that every vertex stands out from a black background.
+        # At least 0.15, so that every vertex is visible before a black background.
         return 0.15 + 0.85 * part
     along = part[:, int(extent.argmax())]
     band = 0.5 + 0.5 * torch.sin(along * (8.0 * torch.pi))

@@ -1,7 +1,4 @@
-"""Many scenes that differ in parameters of their model alone: simulated as one batch, and drawn in one call.
-
-Numbers are those of one scene after the other, to the last bit; only the time it takes is another.
-"""
+"""Batches of scenes that differ only in parameters of their model, with the bits of single scenes."""
 
 from __future__ import annotations
 
@@ -17,15 +14,23 @@ from diffloom_fitting.scene.frame_times import Sampling
 from diffloom_fitting.scene.scene import Scene, View, coordinates
 from diffloom_fitting.stopwatch import Stopwatch
 
-#: Scenes that are simulated at once, and about how many pixels are drawn in one call: more would leave the caches.
+#: Number of scenes that are simulated at once, and of pixels that are drawn in one call; more would leave the caches.
 MOST_SCENES = 32
 MOST_PIXELS = 2**19
-#: Kinds of model that were found to be unable to run many scenes at once.
+#: Classes of models that turned out not to run batches.
 _ALONE: set[type[Model]] = set()
 
 
 def join_scenes(scene: Scene, values: Sequence[Mapping[str, Tensor]]) -> Params | None:
-    """The parameters of all places, or None where more than the model's own parameters differ."""
+    """Join the parameters of several scenes into those of one batch.
+
+    Args:
+        scene: The scene.
+        values: Parameters of each scene, by name.
+
+    Returns:
+        The joined parameters; None if more than the model's own parameters differ.
+    """
     own = {spec.name for spec in scene.model.specs}
     if type(scene.model) in _ALONE:
         return None
@@ -41,10 +46,20 @@ def render_batch_views(
     scene: Scene, params: Params, values: Mapping[str, Tensor], save: tuple[int, ...],
     frames: Mapping[str, tuple[Sampling, Tensor]], outputs: Sequence[str], gradient: Gradient, stopwatch: Stopwatch,
 ) -> list[dict[str, View]] | None:  # fmt: skip
-    """What the cameras see of each scene of a batch; None where one of the scenes failed, or the model runs no batches.
+    """Simulate a batch and render the views of each scene.
 
-    params: of all scenes, from `join_scenes`. values: of one of them, for its control. save: steps to save. frames: of
-    each camera, by label, between the saved steps, and their times.
+    Args:
+        scene: The scene.
+        params: Parameters of the batch, from `join_scenes`.
+        values: Parameters of one scene, for its control.
+        save: Steps to save.
+        frames: Frames of each camera, by label, between the saved steps, and their times.
+        outputs: Outputs to render.
+        gradient: Gradient policy of the simulation.
+        stopwatch: Time by part of the work.
+
+    Returns:
+        Views of each scene by label; None if a scene failed or the model runs no batches.
     """
     try:
         with stopwatch.timing("simulate"):
@@ -75,16 +90,24 @@ def render_batch_views(
 
 
 def _at_frames(saved: Tensor, sampling: Sampling) -> Tensor:
-    """(batch, frames, ...) of (batch, saved steps, ...)."""
+    """Interpolate saved steps (batch, saved steps, ...) to frames (batch, frames, ...)."""
     return sampling.between(saved.movedim(1, 0)).movedim(0, 1).contiguous()
 
 
 def draw_batch(
     scene: Scene, path: Trajectory, surface: Surface, sampling: Sampling, outputs: Sequence[str]
 ) -> Iterator[tuple[Image, Tensor]]:
-    """The images and drawn vertices of each scene of a batch, as ``scene.draw`` makes them; several in each call.
+    """Draw each scene of a batch as ``scene.draw`` does, several in each call.
 
-    surface: of all saved states, made by ``batch_surface``.
+    Args:
+        scene: The scene, with one camera.
+        path: States of the batch.
+        surface: Surface of all saved states, from ``batch_surface``.
+        sampling: Frames between the saved steps.
+        outputs: Outputs to render.
+
+    Returns:
+        Images and drawn vertices of each scene.
     """
     count, frames = int(path.batch or 1), len(sampling.low)
     vertices = _at_frames(surface.vertices.unflatten(0, (count, -1)), sampling)
@@ -102,7 +125,7 @@ def draw_batch(
 
 
 def _frames_of(image: Image, count: int) -> list[Image]:
-    """Each ``count`` frames for themselves."""
-    # Not by slices: the cotangent of each would be an image of all frames.
+    """Split an image into parts of ``count`` frames."""
+    # ``split`` instead of slices, because the cotangent of each slice would be an image of all frames.
     parts = {f.name: getattr(image, f.name).split(count) for f in fields(image) if getattr(image, f.name) is not None}
     return [replace(image, **dict(zip(parts, each, strict=True))) for each in zip(*parts.values(), strict=True)]

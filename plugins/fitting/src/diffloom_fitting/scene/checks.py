@@ -1,4 +1,4 @@
-"""What a scene is made of, checked and converted where it is plain what was meant."""
+"""Checks and conversions of a scene's fields."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from diffloom_fitting.validation import images, instance, known, real, shown, wh
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
 
-#: What begins the names of unknowns that are no parameters of a model.
+#: Prefixes of unknowns that are not parameters of a model.
 RESERVED = ("appearance", "camera", "control", "policy")
 
 
 def check_fields(scene: Scene) -> dict[str, Any]:
-    """Fields of a scene as they are kept; InputError in the user's words for what cannot be meant."""
+    """Return the converted fields of a scene, or raise InputError."""
     if isinstance(scene.model, str):
         raise InputError(f"scene.model: got {scene.model!r}; expected a model: get_model({scene.model!r})(...)")
     if isinstance(scene.model, Sequence):
@@ -46,7 +46,9 @@ def check_fields(scene: Scene) -> dict[str, Any]:
     }
     if len(scene.windows):
         if scene.policy is not None:
-            raise InputError("scene.windows: a policy sees one motion from its start; give a policy or windows")
+            raise InputError(
+                "scene.windows: got a policy too, which drives one motion from its start; give a policy or windows"
+            )
         found["windows"] = check_windows(scene.windows, found["steps"] * found["dt"])
     if scene.background is not None:
         found["background"] = _background(scene, params.dtype)
@@ -56,17 +58,24 @@ def check_fields(scene: Scene) -> dict[str, Any]:
 
 
 def _check_names(model: Model) -> None:
-    """Raise where a parameter's name begins like that of an unknown that is no parameter."""
+    """Raise if a parameter's name begins with a reserved prefix."""
     for spec in model.specs:
         first = spec.name.partition(".")[0]
         if first in RESERVED:
             raise InputError(
-                f"scene.model: the name {first!r} in {spec.name!r} is kept for other unknowns; choose another"
+                f"scene.model: the prefix {first!r} in {spec.name!r} is reserved for the scene; choose another"
             )
 
 
 def list_seekable(scene: Scene) -> list[str]:
-    """Names of everything that can be sought in a scene."""
+    """List the names that can be unknowns of a scene.
+
+    Args:
+        scene: The scene.
+
+    Returns:
+        Names of parameters, camera, appearance, controls and policy.
+    """
     own = [spec.name for spec in scene.model.specs if spec.differentiable]
     camera = list(list_camera_specs(scene))
     control = [f"control.{spec.name}" for spec in scene.model.specs if spec.per_step]
@@ -80,7 +89,9 @@ def list_seekable(scene: Scene) -> list[str]:
 
 
 def list_camera_specs(scene: Scene) -> dict[str, ParamSpec]:
-    """What can be sought of the cameras, by full name; of those that are fixed, only what the sensor does."""
+    """List the quantities of the cameras that can be unknowns, by full name; of fixed cameras, only those of the
+    sensor.
+    """
     found: dict[str, ParamSpec] = {}
     for label, view in scene.viewpoints.items():
         own = view.camera.specs if isinstance(view.camera, CameraPlacement) else ()
@@ -92,7 +103,7 @@ def list_camera_specs(scene: Scene) -> dict[str, ParamSpec]:
 
 
 def check_known(scene: Scene, values: Mapping[str, object], what: str) -> None:
-    """Raise when ``values`` name something that the scene does not have."""
+    """Raise if ``values`` name something that the scene does not have."""
     own = [spec.name for spec in scene.model.specs]
     given = [name if find_window(name, scene.windows) is None else strip_window(name) for name in values]
     known(what, given, list(dict.fromkeys([*own, *list_seekable(scene)])))
@@ -125,7 +136,18 @@ def _step(model: Model, params: Params, dt: object) -> float:
 
 
 def suggest_step(model: Model, params: Params) -> float:
-    """The time step [s] that a model suggests for these parameters; InputError for one that suggests none."""
+    """Return the time step that a model suggests.
+
+    Args:
+        model: The model.
+        params: Its parameters.
+
+    Returns:
+        The step [s].
+
+    Raises:
+        InputError: The model suggests none.
+    """
     suggest = getattr(model, "suggested_dt", None)
     if suggest is None:
         raise InputError(f'dt = "auto": {type(model).__name__} suggests no time step; give one in seconds')

@@ -1,4 +1,4 @@
-"""A rollout whose policy sees where it is: a differentiable loop of short rollouts."""
+"""Closed-loop rollouts: a differentiable loop of short rollouts between two observations of a policy."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
 
 Values = Mapping[str, Tensor]
-Past = tuple[Tensor, ...]  # earlier observations that the module is still shown
+Past = tuple[Tensor, ...]  # earlier observations that the module still receives
 
 
 @dataclass(frozen=True)
 class ClosedLoop:
-    """A closed loop over steps 0 to ``save[-1]``, of a scene whose policy observes.
+    """Closed loop over steps 0 to ``save[-1]`` of a scene whose policy observes.
 
-    save: increasing step counts to keep. gradient: ``StoreAll`` keeps everything for the backward pass;
-    ``Checkpointed`` keeps the states between segments (of about the square root of the number of observations unless
-    ``segment`` says how many steps) and runs each segment again; ``NoGradient`` keeps nothing.
+    Args:
+        scene: The scene.
+        save: Increasing step counts to save.
+        gradient: ``StoreAll`` keeps everything for the backward pass. ``Checkpointed`` keeps the states between
+            segments (of about the square root of the number of observations unless ``segment`` says how many steps) and
+            runs each segment again. ``NoGradient`` keeps nothing.
     """
 
     scene: Scene
@@ -34,7 +37,7 @@ class ClosedLoop:
     gradient: Gradient
 
     def run(self, values: Values) -> tuple[Trajectory, Control]:
-        """The saved states, and the control of every step."""
+        """Return the saved states, and the control of every step."""
         first = self.scene.model.initial_state(self.scene.params_with(values))
         states = {0: first} if self.save[0] == 0 else {}
         rows: list[Tensor] = []
@@ -56,7 +59,9 @@ class ClosedLoop:
         ), made
 
     def _segments(self) -> Iterator[tuple[int, int]]:
-        """(first step, step after the last) of each segment; observations fall on the beginning of one."""
+        """Yield the first step of each segment and the one after its last; observations fall on the beginning of
+        segments.
+        """
         assert self.scene.policy is not None
         every, total = self.scene.policy.every, self.save[-1]
         count = math.ceil(total / every)
@@ -70,7 +75,7 @@ class ClosedLoop:
     def _segment(
         self, values: Values, at: tuple[State, Past], begin: int, end: int
     ) -> tuple[dict[int, State], Tensor, State, Past]:
-        """(saved states by step, the control's rows, the last state, the past) of one segment."""
+        """Run one segment; return saved states by step, rows of the control, the last state, and the past."""
         again = isinstance(self.gradient, Checkpointed) and torch.is_grad_enabled()
         if not again:
             return self._walk(values, at, begin, end, NoGradient() if self._forward_only else StoreAll())
@@ -91,7 +96,7 @@ class ClosedLoop:
         return saved, rows, saved[end], tuple(flat[size * len(steps) :])
 
     def _kept(self, begin: int, end: int) -> list[int]:
-        """The steps of a segment whose states leave it."""
+        """Return the steps of a segment whose states are outputs."""
         return sorted({step for step in self.save if begin < step <= end} | {end})
 
     @property
@@ -101,7 +106,7 @@ class ClosedLoop:
     def _walk(
         self, values: Values, at: tuple[State, Past], begin: int, end: int, gradient: Gradient
     ) -> tuple[dict[int, State], Tensor, State, Past]:
-        """From observation to observation."""
+        """Simulate from observation to observation."""
         from diffloom import simulate
 
         scene, policy = self.scene, self.scene.policy
@@ -139,14 +144,14 @@ def _packed(names: Sequence[str], tensors: Sequence[Tensor], time: float) -> Sta
 
 
 class _Segment(torch.autograd.Function):
-    """Forward without a graph; backward runs the segment again with one. Only what enters a segment is kept."""
+    """Checkpointed segment: forward without a graph; backward runs it again with one, from its inputs."""
 
     @staticmethod
     def forward(ctx: Any, walk: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.walk = walk
         ctx.save_for_backward(*tensors)
         with torch.no_grad():
-            # Copies: a saved state may be the very tensor that entered, which a Function must not hand out.
+            # Copies, because a saved state may be an input tensor, which a Function must not return.
             return tuple(t.clone() for t in walk(tensors, NoGradient()))
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Where a scene is simulated and drawn."""
+"""Device of a scene: cpu or cuda."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Record = TypeVar("Record")
 
 
 def check_device(name: str) -> str:
-    """Itself, or InputError when there is no such device here."""
+    """Return the name of a device, or raise InputError if it is not available."""
     if name == "cpu":
         return name
     kind = name.partition(":")[0]
@@ -33,7 +33,7 @@ def check_device(name: str) -> str:
 
 
 def moved(record: Record, device: str | torch.device) -> Record:
-    """A frozen dataclass with its tensors on ``device``; itself when they are there."""
+    """Return a frozen dataclass with its tensors on ``device``; the same object if they are there."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}  # type: ignore[arg-type]
     kind = torch.device(device).type
     there = {n: v.to(device) for n, v in values.items() if isinstance(v, Tensor) and v.device.type != kind}

@@ -1,4 +1,4 @@
-"""Drawing a scene: the surface as its camera exposes it, and the images that come of it."""
+"""Drawing of a scene: exposed surfaces, images and outlines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def drawn(
     scene: Scene, surface: Surface, camera: Camera, values: Mapping[str, Tensor], outputs: Sequence[str]
 ) -> Image:
-    """Images of a surface, on the CPU, as the lens bends and the sensor answers."""
+    """Draw images of a surface, on the CPU, with the distortion of the lens and the response of the sensor."""
     sensor, places = scene.viewpoint.sensor, scene.get_camera_values(values)
     distortion = sensor.value("distortion", places, scene.dtype)
     if distortion is not None:
@@ -53,7 +53,7 @@ def drawn(
 def project_vertices(
     scene: Scene, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None
 ) -> Tensor:
-    """(frames, vertices, 2): column and row [px] in which the camera sees the surface's vertices."""
+    """Project the surface's vertices; return columns and rows (frames, vertices, 2) [px]."""
     surface, camera, subframes = exposure(scene, trajectory, params, values, sampling)
     distortion = scene.viewpoint.sensor.value("distortion", scene.get_camera_values(values), scene.dtype)
     places = projected(camera, surface.vertices, None if distortion is None else distortion.to(scene.device)).cpu()
@@ -63,7 +63,7 @@ def project_vertices(
 def exposure(
     scene: Scene, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None
 ) -> tuple[Surface, Camera, int]:
-    """The surface as it is exposed, the camera, and how many subframes a frame has."""
+    """Return the exposed surface, the camera, and the number of subframes per frame."""
     view, places = scene.viewpoint, scene.get_camera_values(values)
     surface, times, subframes, rows = scene.model.surface(trajectory, params), trajectory.times, 1, False
     if sampling is not None:
@@ -85,7 +85,7 @@ def exposure(
 
 
 def _at_frames(surface: Surface, sampling: Sampling, saved: int) -> Surface:
-    """A surface of ``saved`` states at the sampling's frames; whatever does not change stays as it is."""
+    """Interpolate a surface of ``saved`` states to the sampling's frames."""
 
     def between(value: Tensor, dims: int) -> Tensor:
         return sampling.between(value) if value.dim() == dims and value.shape[0] == saved else value
@@ -99,7 +99,7 @@ def _at_frames(surface: Surface, sampling: Sampling, saved: int) -> Surface:
 
 
 def on_black(renderer: Renderer) -> Renderer:
-    """The same renderer with a black background, over which an image can be laid."""
+    """Return the renderer with a black background, for images that are laid over another one."""
     black = (0.0, 0.0, 0.0)
     if tuple(renderer.background) == black:
         return renderer

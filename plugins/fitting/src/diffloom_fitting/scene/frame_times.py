@@ -1,4 +1,4 @@
-"""Which physics steps an image at a given time needs: video and physics run at rates of their own."""
+"""Frame times between physics steps: video and physics have independent rates."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 
-ON_A_STEP = 1e-6  # of a step: closer than this, a frame lies on the step and nothing is interpolated
+ON_A_STEP = 1e-6  # distance, in steps, below which a frame lies on a step and is not interpolated
 
 
 @dataclass(frozen=True)
 class Sampling:
     """Frames between saved steps.
 
-    save: increasing step counts to keep. low, high: (frames,) positions in ``save`` of the steps before and after each
-    frame. weight: (frames,) share of the later one, 0 when a frame lies on a step.
+    Args:
+        save: Increasing step counts to save.
+        low: (frames,), positions in ``save`` of the step before each frame.
+        high: (frames,), positions in ``save`` of the step after each frame.
+        weight: (frames,), share of the later step; 0 if a frame lies on a step.
     """
 
     save: tuple[int, ...]
@@ -27,15 +30,30 @@ class Sampling:
 
     @property
     def steps(self) -> int:
-        """How many steps to simulate."""
+        """Number of steps to simulate."""
         return self.save[-1]
 
     def part(self, first: int, last: int) -> Sampling:
-        """Only the frames from ``first`` up to ``last``, between the same saved steps."""
+        """Select frames, between the same saved steps.
+
+        Args:
+            first: First frame.
+            last: Frame after the last.
+
+        Returns:
+            The sampling of these frames.
+        """
         return Sampling(self.save, self.low[first:last], self.high[first:last], self.weight[first:last])
 
     def between(self, saved: Tensor) -> Tensor:
-        """(frames, ...) at the frames' times, of values (saved steps, ...); linear between steps."""
+        """Interpolate linearly at the frames' times.
+
+        Args:
+            saved: (saved steps, ...).
+
+        Returns:
+            (frames, ...).
+        """
         first = saved[self.low]
         if not bool((self.weight > 0.0).any()):
             return first
@@ -44,10 +62,21 @@ class Sampling:
 
 
 def sample_times(times: Tensor, dt: float, steps: int) -> Sampling:
-    """The sampling for frames at ``times`` [s], physics steps of ``dt`` [s] and at most ``steps`` of them.
+    """Find the steps that frames need.
 
-    Times that are sought, such as those of an unknown offset, always lie between two steps, so that what is drawn has a
-    slope; those beyond an end of the simulation stay there.
+    Times that depend on unknowns always lie between two steps, so that images have a derivative by them; beyond an end
+    of the simulation they are clamped.
+
+    Args:
+        times: (frames,), times of the simulation [s].
+        dt: Physics step [s].
+        steps: Largest number of steps.
+
+    Returns:
+        The sampling.
+
+    Raises:
+        InputError: A frame lies outside of the simulation.
     """
     if times.dim() != 1 or times.numel() == 0:
         raise InputError(f"frame times: got shape {tuple(times.shape)}; expected one time per frame, at least one")
@@ -68,6 +97,6 @@ def sample_times(times: Tensor, dt: float, steps: int) -> Sampling:
 
 
 def _between(low: Tensor, high: Tensor, weight: Tensor) -> Sampling:
-    """The sampling for frames between the steps ``low`` and ``high``."""
+    """Return the sampling of frames between the steps ``low`` and ``high``."""
     save = torch.tensor(sorted({*low.tolist(), *high.tolist()}))
     return Sampling(tuple(int(k) for k in save), torch.searchsorted(save, low), torch.searchsorted(save, high), weight)

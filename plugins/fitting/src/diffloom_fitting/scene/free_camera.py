@@ -1,4 +1,4 @@
-"""A camera that stands anywhere, turned in any way."""
+"""Camera of any position and orientation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ from diffloom_fitting.validation import numbers, pixels, real
 
 @dataclass(frozen=True)
 class FreeCamera(CameraPlacement):
-    """A camera at ``eye`` [m]. It looks along -z, turned to the left by ``yaw``, then up by ``pitch`` [deg]; its roll
-    is the sensor's. focal: focal length [px] of its images, in place of a field of view. size: (height, width) [px]."""
+    """Camera of any position and orientation. It looks along -z, turned left by yaw, then up by pitch.
+
+    Args:
+        eye: Position [m].
+        yaw: Angle to the left [deg].
+        pitch: Angle up [deg].
+        focal: Focal length [px].
+        size: (height, width) of its images [px].
+        near: Nearest depth that is drawn [m].
+        far: Depth up to which depths are normalised [m].
+    """
 
     eye: tuple[float, float, float] = (0.0, 0.0, 3.0)
     yaw: float = 0.0
@@ -56,7 +65,7 @@ class FreeCamera(CameraPlacement):
         eye, yaw, pitch, focal = (torch.as_tensor(given[name], dtype=dtype) for name in given)
         y, p = yaw * (math.pi / 180.0), pitch * (math.pi / 180.0)
         cy, sy, cp, sp, o = torch.cos(y), torch.sin(y), torch.cos(p), torch.sin(p), torch.zeros_like(y)
-        # Rows are right, up and back: those of a camera along -z, turned about y by yaw and about its right by pitch.
+        # Rows are right, up and back of a camera along -z, turned about y by yaw and about its right by pitch.
         rotation = torch.stack(
             [torch.stack([cy, o, -sy]), torch.stack([sp * sy, cp, sp * cy]), torch.stack([cp * sy, -sp, cp * cy])]
         )

@@ -1,4 +1,4 @@
-"""Cameras that move: along waypoints, or by poses that were tracked."""
+"""Moving cameras: along waypoints, or with measured poses."""
 
 from __future__ import annotations
 
@@ -11,14 +11,23 @@ from torch import Tensor
 from diffloom.interfaces import Camera, InputError
 from diffloom.validation import check_settings
 
-#: How far a frame may be from the time of its pose, relative to the time between two poses.
+#: Largest distance of a frame from the time of its pose, relative to the time between two poses.
 CLOSE = 1e-3
 
 
 @dataclass(frozen=True)
 class Waypoint:
-    """Where an ``Orbit`` is at ``time`` [s] of its video; what is None is the orbit's own. Between two waypoints
-    everything changes linearly, before the first and after the last one the camera stands still."""
+    """Position of an ``Orbit`` at one time; fields that are None keep the orbit's own value.
+
+    Between two waypoints everything changes linearly; before the first and after the last one the camera stands still.
+
+    Args:
+        time: Time of the video [s].
+        distance: Distance from the target [m].
+        elevation: Angle above the horizon [deg].
+        azimuth: Angle around the vertical [deg].
+        target: Point that it looks at [m].
+    """
 
     time: float
     distance: float | None = None
@@ -32,8 +41,12 @@ class Waypoint:
 
 @dataclass(frozen=True)
 class MovingCamera:
-    """A camera whose pose was measured: ``camera`` has a rotation or an eye for each of ``times`` (poses,) [s] of its
-    video, and a frame must have the time of one of them."""
+    """Camera with a measured pose for each frame.
+
+    Args:
+        camera: Camera with a rotation or an eye for each time.
+        times: (poses,), times of the video [s]; each frame must have one of them.
+    """
 
     camera: Camera
     times: Tensor
@@ -49,13 +62,23 @@ class MovingCamera:
             raise InputError("MovingCamera: expected at least two times [s], each later than the one before")
 
     def at(self, times: Tensor) -> Camera:
-        """The camera at the frames' times [s] of its video."""
+        """Select the poses of frames.
+
+        Args:
+            times: (frames,), times of the video [s].
+
+        Returns:
+            The camera.
+
+        Raises:
+            InputError: A frame has no pose.
+        """
         known, wanted = self.times.double(), times.detach().double()
         rows = (wanted[:, None] - known).abs().argmin(dim=1)
         far = (wanted - known[rows]).abs() > CLOSE * float(known.diff().min())
         if bool(far.any()):
             raise InputError(
-                f"the camera was tracked from {float(known[0]):g} s to {float(known[-1]):g} s and has no pose at "
+                f"MovingCamera: it has poses from {float(known[0]):g} s to {float(known[-1]):g} s and none at "
                 f"{float(wanted[far][0]):g} s; give a pose for every frame of the video"
             )
         camera = self.camera
@@ -64,7 +87,7 @@ class MovingCamera:
 
 
 def along(waypoints: tuple[Waypoint, ...], name: str, own: Tensor, times: Tensor) -> Tensor:
-    """(frames, ...): one of the values that waypoints give, at the frames' times [s]; ``own`` where they do not."""
+    """Interpolate one value of the waypoints to the frames' times [s], (frames, ...); ``own`` where they set none."""
     given = [getattr(point, name) for point in waypoints]
     rows = torch.stack([own if value is None else torch.as_tensor(value, dtype=own.dtype) for value in given])
     known = torch.tensor([point.time for point in waypoints], dtype=torch.float64)
@@ -76,7 +99,7 @@ def along(waypoints: tuple[Waypoint, ...], name: str, own: Tensor, times: Tensor
 
 
 def check_waypoints(waypoints: tuple[Waypoint, ...]) -> None:
-    """Raise unless there are two or more, in order of time, or none."""
+    """Raise unless there are no waypoints, or at least two in order of time."""
     times = [point.time for point in waypoints]
     if waypoints and (len(times) < 2 or any(b <= a for a, b in pairwise(times))):
         raise InputError(

@@ -1,4 +1,4 @@
-"""A camera given by where it stands around the scene, so that a fit may seek its place."""
+"""Camera on an orbit around the scene, whose position a fit may seek."""
 
 from __future__ import annotations
 
@@ -18,9 +18,19 @@ MOVING = ("distance", "elevation", "azimuth", "target")
 
 @dataclass(frozen=True)
 class Orbit(CameraPlacement):
-    """A camera at ``distance`` [m] from ``target`` [m]; angles and vertical field of view in degrees; size in pixels
-    (height, width), or one number for a square. Azimuth 0 looks along -z, elevation 90 straight down. path: waypoints
-    of a camera that moves."""
+    """Camera on an orbit. Azimuth 0 looks along -z, elevation 90 straight down.
+
+    Args:
+        distance: Distance from the target [m].
+        elevation: Angle above the horizon [deg].
+        azimuth: Angle around the vertical [deg].
+        target: Point that it looks at [m].
+        fov: Vertical field of view [deg].
+        size: (height, width) of its images [px], or one number for a square.
+        near: Nearest depth that is drawn [m].
+        far: Depth up to which depths are normalised [m].
+        path: Waypoints of a moving camera.
+    """
 
     distance: float = 8.0
     elevation: float = 30.0
@@ -54,7 +64,7 @@ class Orbit(CameraPlacement):
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
-        """What of its place can be sought: all that waypoints do not say."""
+        """Quantities that can be unknowns: all that waypoints do not set."""
         place = (
             ParamSpec("distance", self.distance, "m", "from the target", bounds=(0.0, None)),
             ParamSpec("elevation", self.elevation, "deg", "above the horizon"),
@@ -68,14 +78,20 @@ class Orbit(CameraPlacement):
     def camera(
         self, dtype: torch.dtype, values: Mapping[str, Tensor] | None = None, times: Tensor | None = None
     ) -> Camera:
-        """The camera, differentiable with respect to ``values`` such as {"distance": ...}.
+        """Build the camera.
 
-        times: (frames,) [s] of its video, needed where it moves: it then has a place for each of them.
+        Args:
+            dtype: Precision.
+            values: Unknowns by name, such as {"distance": ...}, that replace fields.
+            times: (frames,), times of the video [s]; needed if the camera moves.
+
+        Returns:
+            The camera, differentiable with respect to ``values``.
         """
         given = {name: getattr(self, name) for name in (*MOVING, "fov")} | dict(values or {})
         if self.path:
             if times is None:
-                raise InputError("the camera moves; give the times [s] at which it is looked through")
+                raise InputError("Orbit: the camera moves; give the times [s] of its frames")
             for name in MOVING:
                 own = torch.as_tensor(given[name], dtype=dtype)
                 given[name] = along(self.path, name, own, times)

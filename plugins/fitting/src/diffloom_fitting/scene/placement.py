@@ -1,4 +1,4 @@
-"""The interface of a camera whose place can be sought."""
+"""Interface of cameras whose quantities a fit may seek."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from diffloom_fitting.scene.moving import MovingCamera
 
 
 class CameraPlacement(ABC):
-    """A camera given by named quantities, which a fit may seek as ``camera.<name>``.
+    """Camera given by named quantities, which a fit may seek as ``camera.<name>``.
 
     Implementations are frozen dataclasses, registered by name through the hook ``diffloom_register_cameras``; an
-    experiment file chooses one with ``camera.kind`` and sets its fields in ``[camera.settings]``. size: height and
-    width of the images [px], a field that every implementation has.
+    experiment file chooses one with ``camera.kind`` and sets its fields in ``[camera.settings]``.
+
+    Attributes:
+        size: Height and width of the images [px].
     """
 
     size: tuple[int, int]
@@ -25,16 +27,21 @@ class CameraPlacement(ABC):
     @property
     @abstractmethod
     def specs(self) -> tuple[ParamSpec, ...]:
-        """What can be sought: name, present value, unit, meaning, shape (of numbers) and bounds."""
+        """Quantities that can be unknowns: name, present value, unit, meaning, shape (of numbers) and bounds."""
 
     @abstractmethod
     def camera(
         self, dtype: torch.dtype, values: Mapping[str, Tensor] | None = None, times: Tensor | None = None
     ) -> Camera:
-        """The camera, differentiable with respect to ``values``, such as {"distance": ...}, which stand in for the
-        fields of these names.
+        """Build the camera.
 
-        times: (frames,) [s] of the frames that are drawn; a camera that moves has a place for each of them.
+        Args:
+            dtype: Precision.
+            values: Unknowns by name, such as {"distance": ...}, that replace fields.
+            times: (frames,), times of the video [s]; a moving camera has a pose for each.
+
+        Returns:
+            The camera, differentiable with respect to ``values``.
         """
 
 
@@ -44,16 +51,26 @@ def make_camera(
     values: Mapping[str, Tensor],
     times: Tensor | None = None,
 ) -> Camera:
-    """The camera of any kind at ``times`` [s] of its video; only a ``CameraPlacement`` accepts sought values."""
+    """Build a camera of any kind.
+
+    Args:
+        view: The camera.
+        dtype: Precision.
+        values: Unknowns by name; only a ``CameraPlacement`` accepts some.
+        times: (frames,), times of the video [s]; needed if the camera moves.
+
+    Returns:
+        The camera.
+    """
     if isinstance(view, CameraPlacement):
         return view.camera(dtype, values, times)
     if values:
         raise InputError(
-            f"camera.{next(iter(values))} is sought, but the camera is fixed; give it as an Orbit to seek its place"
+            f"camera.{next(iter(values))} is an unknown, but the camera is fixed; give it as an Orbit to seek its place"
         )
     if isinstance(view, MovingCamera):
         if times is None:
-            raise InputError("the camera moves; give the times [s] at which it is looked through")
+            raise InputError("MovingCamera: give the times [s] of its frames")
         view = view.at(times)
     if view.dtype != dtype:
         raise InputError(f"the camera is {view.dtype} and the scene {dtype}; make the camera with dtype={dtype}")

@@ -1,4 +1,4 @@
-"""A controller: a network that decides what a control does, told the time or what it sees."""
+"""Policies: networks that drive a control, from the time or from observations."""
 
 from __future__ import annotations
 
@@ -22,39 +22,57 @@ POLICY_PREFIX = "policy."
 
 @dataclass(frozen=True)
 class Sinusoids:
-    """``phases`` sines of one ``frequency`` [Hz], evenly apart in phase: what a policy is told of the time."""
+    """Features of the time: sines with equal distances in phase.
+
+    Args:
+        phases: Number of sines.
+        frequency: Their frequency [Hz].
+    """
 
     phases: int = 8
     frequency: float = 1.0
 
     def __call__(self, times: Tensor) -> Tensor:
-        """(steps, phases) of times (steps,) [s]."""
+        """Return the sines (steps, phases) at times (steps,) [s]."""
         shift = torch.arange(self.phases, dtype=times.dtype) * (2.0 * math.pi / self.phases)
         return torch.sin(2.0 * math.pi * self.frequency * times[:, None] + shift)
 
 
 class Observation(ABC):
-    """What a closed-loop policy sees. Implementations are frozen dataclasses."""
+    """Input of a closed-loop policy. Implementations are frozen dataclasses."""
 
     @property
     def count(self) -> int:
-        """How many observations the module is shown at once, side by side along axis 1, the newest last: one image
-        does not tell how fast things move, two do."""
+        """Number of observations that the module receives at once, along axis 1, the newest last; two images show
+        velocity.
+        """
         return 1
 
     @abstractmethod
     def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
-        """(1, ...): what is seen of ``state``, differentiable with respect to it, ``params`` and ``values``."""
+        """Observe a state.
+
+        Args:
+            scene: The scene.
+            state: The state.
+            params: Parameters of the model.
+            values: Unknowns by name.
+
+        Returns:
+            (1, ...), differentiable with respect to state, parameters and unknowns.
+        """
 
 
 @dataclass(frozen=True)
 class Policy:
     """A torch module that drives one control of the model.
 
-    drives: name of a parameter that may change per step. module: (rows, features) -> (rows, *shape of a row), any
-    ``torch.nn.Module``; its weights become unknowns. Open loop, ``features`` turn the times (steps,) [s] into
-    (steps, features). Closed loop, ``observe`` says what the module sees of the state, every ``every`` steps; what it
-    answers holds until it sees again.
+    Args:
+        drives: Name of a parameter that may change per step.
+        module: Any ``torch.nn.Module`` from (rows, features) to (rows, *shape of a row); its weights become unknowns.
+        features: Open loop: function from times (steps,) [s] to features (steps, features).
+        observe: Closed loop: observation of the state.
+        every: Steps between two observations, during which the control is constant.
     """
 
     drives: str
@@ -64,23 +82,55 @@ class Policy:
     every: int = 1
 
     def weights(self, dtype: torch.dtype) -> dict[str, Tensor]:
-        """The module's weights by the names they have as unknowns, such as "policy.0.weight"."""
+        """Return the module's weights by their names as unknowns, such as "policy.0.weight".
+
+        Args:
+            dtype: Precision.
+
+        Returns:
+            Weights by name.
+        """
         return {POLICY_PREFIX + name: value.detach().to(dtype) for name, value in self.module.named_parameters()}
 
     def control(self, values: Mapping[str, Tensor], dt: float, steps: int, dtype: torch.dtype) -> Control:
-        """Open loop, the control for every step, differentiable with respect to the weights in ``values``."""
+        """Compute the open-loop control of every step.
+
+        Args:
+            values: Weights by name.
+            dt: Time step [s].
+            steps: Number of steps.
+            dtype: Precision.
+
+        Returns:
+            The control, differentiable with respect to the weights.
+        """
         times = torch.arange(steps, dtype=dtype) * dt
         return Control({self.drives: self.act(values, self.features(times))})
 
     def act(self, values: Mapping[str, Tensor], seen: Tensor) -> Tensor:
-        """(rows, *shape of a row): what the module makes of what it is told, with the weights in ``values``."""
+        """Evaluate the module.
+
+        Args:
+            values: Weights by name.
+            seen: (rows, ...), features or observations.
+
+        Returns:
+            (rows, *shape of a row).
+        """
         weights = self.weights(seen.dtype) | {k: v for k, v in values.items() if k.startswith(POLICY_PREFIX)}
         named = {name.removeprefix(POLICY_PREFIX): value for name, value in weights.items()}
         made: Tensor = torch.func.functional_call(self.module, named, (seen,))
         return made
 
     def check(self, model: Model) -> Policy:
-        """Itself, or InputError when the model has no such control."""
+        """Raise InputError unless the model has the driven control.
+
+        Args:
+            model: The model.
+
+        Returns:
+            The policy.
+        """
         find_driven_shape(model, self.drives)
         if self.every < 1:
             raise InputError(f"policy: got every={self.every}; expected 1 or more steps between two observations")
@@ -88,7 +138,18 @@ class Policy:
 
 
 def find_driven_shape(model: Model, drives: str) -> tuple[int, ...]:
-    """The shape of a row of the control that a policy drives; InputError when the model has none of that name."""
+    """Return the shape of a row of the control that a policy drives.
+
+    Args:
+        model: The model.
+        drives: Name of the control.
+
+    Returns:
+        The shape.
+
+    Raises:
+        InputError: The model has no control of this name.
+    """
     controls = {spec.name: spec for spec in model.specs if spec.per_step}
     if drives not in controls:
         raise InputError(
@@ -99,7 +160,16 @@ def find_driven_shape(model: Model, drives: str) -> tuple[int, ...]:
 
 
 def update_memory(past: tuple[Tensor, ...], now: Tensor, count: int) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """What a module is shown with ``now`` the newest of ``count`` observations, and the past of the next one."""
+    """Add an observation to those that a module receives.
+
+    Args:
+        past: Earlier observations.
+        now: The newest observation.
+        count: Number of observations that the module receives.
+
+    Returns:
+        Input of the module, and the past of the next observation.
+    """
     if count == 1:
         return now, ()
     kept = (*(past or (now,) * (count - 1)), now)

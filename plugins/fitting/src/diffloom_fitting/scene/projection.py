@@ -1,4 +1,4 @@
-"""Where the lens puts points: pinhole, distortion and rolling shutter, as places of vertices for any renderer."""
+"""Projection by a real lens and shutter, as positions of vertices for any renderer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch import Tensor
 from diffloom.interfaces import Camera
 from diffloom_fitting.scene.sensor import Sensor
 
-#: How often the row in which a point is seen is put right by where it is then: the error falls by speed over readout.
+#: Number of fixed-point iterations for the row of a point; each reduces the error by the ratio of speed and readout.
 ROW_PASSES = 2
 
 
 def apply_lens_pose(camera: Camera, sensor: Sensor, values: Mapping[str, Tensor]) -> Camera:
-    """The camera with its roll and the centre of its lens."""
+    """Return the camera with its roll and the centre of its lens."""
     roll, centre = (sensor.value(name, values, camera.dtype) for name in ("roll", "centre"))
     if roll is not None:
         angle = roll * (math.pi / 180.0)
@@ -28,13 +28,13 @@ def apply_lens_pose(camera: Camera, sensor: Sensor, values: Mapping[str, Tensor]
 
 
 def transform_to_camera(camera: Camera, points: Tensor) -> Tensor:
-    """(frames, n, 3): points in the camera's axes: right, up and back."""
+    """Transform points to the camera's axes, right, up and back: (frames, n, 3)."""
     eye = camera.eye if camera.eye.dim() == 1 else camera.eye[:, None]
     return (points - eye) @ camera.rotation.transpose(-1, -2)
 
 
 def distort(place: Tensor, k: Tensor) -> Tensor:
-    """x, y at unit depth, right and down, where Brown and Conrady's lens shows them."""
+    """Distort x, y at unit depth (right and down) by the model of Brown (1966) and Conrady."""
     x, y = place.unbind(-1)
     k1, k2, p1, p2, k3 = k.unbind(-1)
     r = x * x + y * y
@@ -49,9 +49,9 @@ def distort(place: Tensor, k: Tensor) -> Tensor:
 
 
 def projected(camera: Camera, points: Tensor, distortion: Tensor | None) -> Tensor:
-    """(frames, n, 2): column and row [px] in which points (frames, n, 3) [m] are seen."""
+    """Project points (frames, n, 3) [m] to columns and rows (frames, n, 2) [px]."""
     x, y, z = transform_to_camera(camera, points).unbind(-1)
-    # What is beside or behind the camera is not seen; its place need only be finite.
+    # Points behind the camera are invisible; their projection only needs to be finite.
     depth = torch.clamp(-z, min=camera.near)
     place = torch.stack([x / depth, -y / depth], dim=-1)
     if distortion is not None:
@@ -60,7 +60,7 @@ def projected(camera: Camera, points: Tensor, distortion: Tensor | None) -> Tens
 
 
 def bent(camera: Camera, points: Tensor, distortion: Tensor) -> Tensor:
-    """Points moved across the line of sight to where a camera without distortion would see them in the same place."""
+    """Move points to where a camera without distortion shows them at their distorted positions."""
     x, y, z = transform_to_camera(camera, points).unbind(-1)
     depth = torch.clamp(-z, min=camera.near)
     place = distort(torch.stack([x / depth, -y / depth], dim=-1), distortion)
@@ -70,9 +70,15 @@ def bent(camera: Camera, points: Tensor, distortion: Tensor) -> Tensor:
 
 
 def apply_rolling_shutter(camera: Camera, pairs: Tensor, distortion: Tensor | None) -> Tensor:
-    """(frames, n, 3): points where a rolling shutter sees them: each in the time of its own row.
+    """Interpolate points to the time of their own row.
 
-    pairs: (frames, 2, n, 3), at the times of the first and of the last row.
+    Args:
+        camera: The camera.
+        pairs: (frames, 2, n, 3), points at the times of the first and of the last row.
+        distortion: Coefficients of the lens, or None.
+
+    Returns:
+        (frames, n, 3).
     """
     first, last = pairs[:, 0], pairs[:, 1]
     seen = 0.5 * (first + last)

@@ -1,4 +1,4 @@
-"""From the light of the surface to what is recorded."""
+"""Response of a sensor: from light of the surface to recorded colours."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch import Tensor
 from diffloom.interfaces import Image
 from diffloom_fitting.scene.sensor import Sensor
 
-#: Least colour that is raised to a power: at 0 a power below 1 has no slope.
+#: Smallest colour that is raised to a power, because a power below 1 has no derivative at 0.
 DARK = 1e-6
 
 
 def apply_response(rgba: Tensor, sensor: Sensor, values: Mapping[str, Tensor]) -> Tensor:
-    """Colours of the surface as the sensor records them: gain c^gamma; coverage stays."""
+    """Apply gain c^gamma to the colours of a surface; coverage is unchanged."""
     gain, gamma = (sensor.value(name, values, rgba.dtype) for name in ("gain", "gamma"))
     if gain is None and gamma is None:
         return rgba
@@ -27,10 +27,9 @@ def apply_response(rgba: Tensor, sensor: Sensor, values: Mapping[str, Tensor]) -
 
 
 def over(rgba: Tensor, background: Tensor) -> Tensor:
-    """``rgba`` drawn on black, laid over an image (height, width, 3) or a colour (3,).
+    """Lay ``rgba``, drawn on black, over an image (height, width, 3) or a colour (3,).
 
-    The colour counts as much as the surface covers: a soft rasteriser paints all that it touches in full, so that
-    without this a pixel would switch when an outline comes near it.
+    Colours are weighted by coverage, because a soft rasteriser gives full colour to every pixel that it touches.
     """
     alpha = rgba[..., 3:]
     if background.dim() == 1 and not bool(background.any()):
@@ -69,7 +68,7 @@ def add_background(light: Tensor, background: Tensor) -> Tensor:
 
 
 def averaged(image: Image, count: int) -> Image:
-    """Each ``count`` frames as their mean: what is exposed while it moves. Of face indices the middle one is kept."""
+    """Return the mean of each ``count`` frames; of face indices the middle one."""
     found = {}
     for field in fields(image):
         value = getattr(image, field.name)

@@ -1,4 +1,4 @@
-"""The last simulations of a scene, for whoever asks for one of them again: a fit's end is looked at from many sides."""
+"""Cache of a scene's last simulations: the end of a fit is evaluated several times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from diffloom.interfaces import NoGradient, Params, Trajectory
 from diffloom_fitting.scene.scene import Scene
 from diffloom_fitting.scene.simulating import Rollout
 
-#: How many are kept beside the last one with gradient: those of the start and the end of a fit, and of what came last.
+#: Number of simulations without gradient in the cache: those of the start and the end of a fit, and the last ones.
 KEPT = 4
 KEPT_MADE = 32
 Made = TypeVar("Made")
@@ -28,7 +28,7 @@ class _Kept:
     params: Params
 
     def serves(self, scene: Scene, values: Mapping[str, Tensor], save: Sequence[int]) -> bool:
-        """Whether it holds all that is asked for."""
+        """Return true if this simulation has all requested states."""
         own = self.scene
         alike = own.model is scene.model and own.params is scene.params and own.control is scene.control
         return (
@@ -43,7 +43,11 @@ class _Kept:
 
 @dataclass
 class Rollouts:
-    """also: further step counts that are saved with each simulation that comes so far, for those who ask later."""
+    """Cache of simulations.
+
+    Args:
+        also: Further step counts that each simulation saves, for later requests.
+    """
 
     also: tuple[int, ...] = ()
     _kept: list[_Kept] = field(default_factory=list)
@@ -51,17 +55,34 @@ class Rollouts:
     _made: dict[tuple[int, ...], tuple[tuple[object, ...], Any]] = field(default_factory=dict)
 
     def once(self, of: tuple[object, ...], make: Callable[[], Made]) -> Made:
-        """What ``make`` finds out of these very objects, found once."""
+        """Memoise a function of some objects, by their identity.
+
+        Args:
+            of: The objects.
+            make: The function.
+
+        Returns:
+            Its result.
+        """
         key = tuple(id(one) for one in of)
         if key not in self._made:
             if len(self._made) >= KEPT_MADE:
                 self._made.pop(next(iter(self._made)))
-            self._made[key] = (of, make())  # holding them keeps their identities taken
+            self._made[key] = (of, make())  # the objects are kept so that their ids stay unique
         made: Made = self._made[key][1]
         return made
 
     def without_gradient(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...]) -> Rollout:
-        """``Scene.rollout`` without gradient, simulated or remembered."""
+        """Run ``Scene.rollout`` without gradient, or take it from the cache.
+
+        Args:
+            scene: The scene.
+            values: Parameters by name.
+            save: Steps to save.
+
+        Returns:
+            The rollout.
+        """
         if scene.policy is not None:
             return scene.rollout(values, save, NoGradient())
         known = self._kept if self._last is None else [self._last, *self._kept]
@@ -78,7 +99,14 @@ class Rollouts:
         return Rollout(rows, found.params, scene.make_control(values, save[-1]))
 
     def keep(self, scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> None:
-        """Remember a simulation with gradient, gradients aside."""
+        """Store a simulation with gradient, detached.
+
+        Args:
+            scene: The scene.
+            values: Parameters by name.
+            save: Saved steps.
+            made: The rollout.
+        """
         self._last = _kept(scene, values, save, made)
 
 

@@ -1,4 +1,4 @@
-"""The scene itself: from values to moving images."""
+"""The scene: from parameters to moving images."""
 
 from __future__ import annotations
 
@@ -38,15 +38,22 @@ from diffloom_fitting.scene.sensor import LENS_BLUR, SENSED, shutter_times
 from diffloom_fitting.scene.simulating import Rollout, get_given_control, make_control, run_rollout
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, camera_prefix, viewpoints_of
 
-#: Cameras that are kept: of the frames of a target, of some of them, of those of several places drawn together.
+#: Number of cameras in the cache: for the frames of a target, for parts of them, and for batches.
 KEPT_CAMERAS = 16
 
 
 @dataclass(frozen=True)
 class View:
-    """What is seen of a scene at some times: images (None when not asked for), states (see ``coordinates``), drawn
-    vertices, and the control of every step on the way. outline: (frames, vertices, 2) column and row of the vertices
-    [px], when asked for instead of images."""
+    """View of a scene at some times.
+
+    Args:
+        image: Rendered images; None if none were requested.
+        q: States (see ``coordinates``).
+        vertices: Drawn vertices.
+        times: (frames,) [s].
+        control: Control of every step.
+        outline: (frames, vertices, 2), columns and rows of the vertices [px], if requested instead of images.
+    """
 
     image: Image | None
     q: Tensor
@@ -58,21 +65,35 @@ class View:
 
 @dataclass(frozen=True)
 class Scene:
-    """A model, how it starts and moves, and how it is recorded.
+    """A model, its start and motion, and its recording by cameras.
 
-    renderer: or the name of a registered one, with its defaults. params: known values, made by ``model.params(...)``,
-    whose dtype is the scene's precision; or a mapping of them, in single precision. dt: physics step [s], or "auto"
-    for what the model suggests. steps: how many. camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be
-    sought), any ``Camera``, a ``MovingCamera`` one, or several by label, such as {"front": Orbit(), "side":
-    Viewpoint(Orbit(azimuth=90.0), time_offset=0.2)}: then each has a target of its own, and "camera.side.azimuth"
-    names its place. lights: none means the renderer's own. background: (height, width, 3) image behind the surface,
-    or None for the renderer's colour; images show the surface laid over it. integrator: the model's default if None.
-    gradient: how rollouts are differentiated. control: inputs per step. policy: a network that makes them instead.
-    label: of the one camera of
-    ``seen_from``. device: "cpu" or "cuda", where it is simulated and drawn; what is given, and what is seen, stays on
-    the CPU. windows: times [s] from which on parameters may be others: "restitution@2" is that of the second window,
-    "restitution" that of all others; "velocity@2" is what the velocity then becomes. What is drawn has the shape of the
-    first.
+    Example:
+        ball = get_model("fem")("ball", radius=0.3)
+        scene = Scene(ball, "softras", Orbit(distance=2.0), {"position": [0, 0.5, 0]}, dt=1e-3, steps=400)
+
+    Args:
+        model: The model.
+        renderer: A renderer, or the name of a registered one.
+        camera: A ``CameraPlacement`` such as ``Orbit`` (whose position can be sought), any ``Camera``, a
+            ``MovingCamera``, or several by label, such as {"front": Orbit(), "side": Viewpoint(Orbit(azimuth=90.0),
+            time_offset=0.2)}. Each of several has its own target, and its quantities are called "camera.side.azimuth"
+            and so on.
+        params: Known parameters, from ``model.params(...)``, whose dtype is the scene's precision; or a mapping, in
+            single precision.
+        dt: Physics step [s], or "auto" for the step that the model suggests.
+        steps: Number of steps.
+        integrator: The integrator; None for the model's default.
+        gradient: Gradient policy of rollouts.
+        lights: The lights; none for the renderer's own.
+        appearance: Colour and shading of the surface.
+        background: (height, width, 3), image behind the surface; None for the renderer's colour.
+        control: Inputs per step.
+        policy: Network that makes them instead.
+        label: Label of the camera, set by ``seen_from``.
+        device: "cpu" or "cuda", for simulation and rendering; inputs and outputs stay on the CPU.
+        windows: Times [s] at which windows with their own parameters begin: "restitution@2" is that of the second
+            window, "restitution" that of all without their own; "velocity@2" sets the velocity at its beginning. The
+            drawn shape is that of the first window.
     """
 
     model: Model
@@ -102,7 +123,7 @@ class Scene:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Precision of everything in the scene."""
+        """Precision of all tensors of the scene."""
         return self.params.dtype
 
     @property
@@ -112,24 +133,24 @@ class Scene:
 
     @cached_property
     def state_size(self) -> int:
-        """How many numbers its state has."""
+        """Number of numbers in its state."""
         sets = _start(self.model, self.params).sets.values()
         return sum(q.numel() + u.numel() for q, u in sets)
 
     @cached_property
     def breaks(self) -> tuple[int, ...]:
-        """The first steps of its windows after the first."""
+        """First steps of the windows after the first."""
         return tuple(round(begin / self.dt) for begin in self.windows)
 
     @cached_property
     def viewpoints(self) -> dict[str, Viewpoint]:
-        """Its cameras by label; a single one has the label "" (or that of ``seen_from``)."""
+        """Cameras by label; a single one has the label "" (or that of ``seen_from``)."""
         found = viewpoints_of(self.camera)
         return {self.label: found[""]} if list(found) == [""] else found
 
     @property
     def viewpoint(self) -> Viewpoint:
-        """Its camera, the first one where there are several."""
+        """The camera, the first one if there are several."""
         return next(iter(self.viewpoints.values()))
 
     def _repr_html_(self) -> str:
@@ -138,7 +159,14 @@ class Scene:
         return format_html("scene", self)
 
     def seen_from(self, label: str) -> Scene:
-        """The scene as one of its cameras sees it."""
+        """Return the scene with one of its cameras.
+
+        Args:
+            label: Label of the camera.
+
+        Returns:
+            The scene; cached.
+        """
         if label not in self.viewpoints:
             raise InputError(
                 f"the scene has no view {label!r}{suggest_name(label, self.viewpoints) or ';'} it has: "
@@ -150,22 +178,31 @@ class Scene:
 
     @cached_property
     def _views(self) -> dict[str, Scene]:
-        """Those of ``seen_from``: what each has found out about itself is not found out again."""
+        """Cache of ``seen_from``, so that each keeps its own cached properties."""
         return {}
 
     @cached_property
     def rest_shape(self) -> Tensor:
-        """(vertices, 3): where patterns are laid on, with the known values, so that they stay put while a pose is
-        sought."""
+        """(vertices, 3): shape that patterns are laid on, at the known parameters, so that patterns stay fixed during a
+        fit.
+        """
         return self.model.surface(_start(self.model, self.params), self.params).vertices[0].detach()
 
     @cached_property
     def _cameras(self) -> dict[tuple[float, ...], Camera]:
-        """Of the last times at which it was looked through."""
+        """Cache of cameras by times."""
         return {}
 
     def camera_at(self, places: Mapping[str, Tensor], times: Tensor) -> Camera:
-        """At ``times`` of the simulation [s]. places: what is sought of it."""
+        """Return the camera at some times.
+
+        Args:
+            places: Unknowns of the camera and its sensor, by name.
+            times: (frames,), times of the simulation [s].
+
+        Returns:
+            The camera.
+        """
         view = self.viewpoint
         own = {k: v for k, v in places.items() if k not in SENSED}
 
@@ -183,12 +220,25 @@ class Scene:
         return self._cameras[key]
 
     def with_renderer(self, renderer: Renderer) -> Scene:
-        """The same scene, drawn by another renderer."""
+        """Return a copy with another renderer.
+
+        Args:
+            renderer: The renderer.
+
+        Returns:
+            The scene.
+        """
         return replace(self, renderer=renderer)
 
     def with_params(self, values: Mapping[str, float]) -> Scene:
-        """The same scene with other known parameters, each one number for all that it holds; "camera.lens_blur" is that
-        of all cameras."""
+        """Return a copy with other known parameters.
+
+        Args:
+            values: One number for all entries of each parameter; "camera.lens_blur" sets that of all cameras.
+
+        Returns:
+            The scene.
+        """
         if not values:
             return self
         given = {k: torch.full_like(self.params[k], value) for k, value in values.items() if k != LENS_BLUR}
@@ -202,11 +252,23 @@ class Scene:
         return replace(scene, camera=views.get("", views))
 
     def known(self, values: Mapping[str, object], what: str = "scene") -> None:
-        """Raise when ``values`` name something that the scene does not have."""
+        """Raise if ``values`` name something that the scene does not have.
+
+        Args:
+            values: Values by name.
+            what: Name of the values in errors.
+        """
         check_known(self, values, what)
 
     def params_with(self, values: Mapping[str, Tensor]) -> Params:
-        """The known parameters with the model's own among ``values`` put in, on the scene's device."""
+        """Return the model's parameters, on the scene's device.
+
+        Args:
+            values: Parameters by name that replace known ones.
+
+        Returns:
+            The parameters.
+        """
         own = {spec.name for spec in self.model.specs}
         given = self.params.replace(**{k: v for k, v in values.items() if k in own})
         return given if self.device == "cpu" else Params({k: v.to(self.device) for k, v in given.items()}, given.dtype)
@@ -214,63 +276,148 @@ class Scene:
     def simulate(
         self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None
     ) -> tuple[Trajectory, Params]:
-        """The states at step counts ``save`` (increasing), with ``values`` in place of known ones."""
+        """Simulate the scene.
+
+        Args:
+            values: Parameters by name that replace known ones.
+            save: Increasing step counts to save.
+            gradient: Gradient policy; None for the scene's own.
+
+        Returns:
+            States and parameters.
+        """
         made = self.rollout(values, save, gradient)
         return made.trajectory, made.params
 
     def rollout(self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None) -> Rollout:
-        """The same, with the control that drove it."""
+        """Simulate the scene and return its control too.
+
+        Args:
+            values: Parameters by name that replace known ones.
+            save: Increasing step counts to save.
+            gradient: Gradient policy; None for the scene's own.
+
+        Returns:
+            States, parameters and control.
+        """
         return run_rollout(self, values, save, self.gradient if gradient is None else gradient)
 
     def get_given_control(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""
+        """Return the controls that are given or sought ("control.<name>").
+
+        Args:
+            values: Unknowns by name; one row may stand for all steps.
+
+        Returns:
+            Controls (steps, ...) by name.
+        """
         return get_given_control(self, values)
 
     def make_control(self, values: Mapping[str, Tensor], steps: int) -> Control:
-        """The control for the first ``steps`` steps: given, sought or, open loop, made by the policy."""
+        """Return the control of the first steps: given, sought or, open loop, made by the policy.
+
+        Args:
+            values: Unknowns by name.
+            steps: Number of steps.
+
+        Returns:
+            The control.
+        """
         return make_control(self, values, steps)
 
     def draw(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], outputs: Sequence[str],
         sampling: Sampling | None = None,
     ) -> tuple[Image, Tensor]:  # fmt: skip
-        """Images of the trajectory (at the sampling's frames) by the scene's camera, the first one where there are
-        several, and the vertices drawn, (frames, vertices, 3) [m]. Images are handed over on the CPU."""
+        """Draw images by the scene's camera, the first one if there are several.
+
+        Args:
+            trajectory: The states.
+            params: Parameters of the model.
+            values: Unknowns by name.
+            outputs: Outputs to render.
+            sampling: Frames between the states; None draws every state.
+
+        Returns:
+            Images, on the CPU, and drawn vertices (frames, vertices, 3) [m].
+        """
         surface, camera, subframes = exposure(self, trajectory, params, values, sampling)
         image = drawn(self, surface, camera, values, outputs)
         return (image if subframes == 1 else averaged(image, subframes)), surface.vertices
 
     def draw_surface(self, surface: Surface, times: Tensor, outputs: Sequence[str]) -> Image:
-        """Images of a surface of the model, by a camera of which nothing is sought. times: of its frames [s]."""
+        """Draw a surface by a camera without unknowns.
+
+        Args:
+            surface: The surface.
+            times: (frames,), times of its frames [s].
+            outputs: Outputs to render.
+
+        Returns:
+            Images.
+        """
         return drawn(self, surface, self.camera_at({}, times), {}, outputs)
 
     def outline(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None = None
     ) -> Tensor:
-        """(frames, vertices, 2): column and row [px] in which the camera sees the surface's vertices."""
+        """Project the surface's vertices.
+
+        Args:
+            trajectory: The states.
+            params: Parameters of the model.
+            values: Unknowns by name.
+            sampling: Frames between the states; None takes every state.
+
+        Returns:
+            Columns and rows (frames, vertices, 2) [px].
+        """
         return project_vertices(self, trajectory, params, values, sampling)
 
     def get_camera_values(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What is sought of its camera and sensor, by their own names."""
+        """Select the unknowns of its camera and sensor.
+
+        Args:
+            values: Unknowns by name.
+
+        Returns:
+            Unknowns by the camera's own names.
+        """
         prefix = camera_prefix(next(iter(self.viewpoints)))
         return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
 
     def exposed(self, times: Tensor, values: Mapping[str, Tensor]) -> Tensor:
-        """When the camera sees what frames at ``times`` [s] of the simulation show: those, or several for each where it
-        exposes for a while, row by row, or at another time."""
+        """Return the times of exposure of frames.
+
+        Args:
+            times: (frames,), times of the simulation [s].
+            values: Unknowns by name.
+
+        Returns:
+            Times [s]; several for each frame with subframes or a rolling shutter.
+        """
         view, places = self.viewpoint, self.get_camera_values(values)
         found, subframes, rows = shutter_times(view.sensor, places, times, view.time_offset)
-        # A frame at the start is exposed from before it; there the scene stands still.
+        # The exposure of a frame at the start begins before it, where the scene stands still.
         return found.clamp(0.0, self.steps * self.dt) if subframes > 1 or rows else found
 
     def states(self, trajectory: Trajectory, sampling: Sampling, frames: int) -> Tensor:
-        """(frames, nodes, dq): the states at the frames, their mean where a frame is exposed for a while."""
+        """Return the states at frames, averaged over subframes.
+
+        Args:
+            trajectory: The states.
+            sampling: Frames between the states.
+            frames: Number of frames.
+
+        Returns:
+            (frames, nodes, dq), on the CPU.
+        """
         q = sampling.between(coordinates(trajectory)).cpu()
         return q if len(q) == frames else q.unflatten(0, (frames, -1)).mean(dim=1)
 
     @property
     def behind(self) -> Tensor:
-        """What shows where the surface does not: (height, width, 3), or the renderer's colour (3,)."""
+        """Background: (height, width, 3), or the renderer's colour (3,)."""
         for image in (self.viewpoint.background, self.background):
             if image is not None:
                 return image
@@ -280,7 +427,17 @@ class Scene:
         self, values: Mapping[str, Tensor], times: Tensor, outputs: Sequence[str] = ("rgba",),
         gradient: Gradient | None = None,
     ) -> View:  # fmt: skip
-        """What is seen at ``times`` [s] of the simulation; with no ``outputs`` only the states."""
+        """Simulate and draw the scene.
+
+        Args:
+            values: Parameters by name that replace known ones.
+            times: (frames,), times of the simulation [s].
+            outputs: Outputs to render; none for the states alone.
+            gradient: Gradient policy; None for the scene's own.
+
+        Returns:
+            The view.
+        """
         sampling = sample_times(self.exposed(times, values), self.dt, self.steps)
         made = self.rollout(values, sampling.save, gradient)
         q = self.states(made.trajectory, sampling, len(times))
@@ -298,8 +455,14 @@ def _start(model: Model, params: Params) -> Trajectory:
 
 
 def coordinates(trajectory: Trajectory) -> Tensor:
-    """(frames, nodes, dq); of several node sets all numbers of a frame in a row, (frames, numbers). Of a batch
-    both with a leading axis of scenes."""
+    """Return the coordinates of states.
+
+    Args:
+        trajectory: The states.
+
+    Returns:
+        (frames, nodes, dq); (frames, numbers) for several node sets. Batches have a leading axis of scenes.
+    """
     if len(trajectory.sets) == 1:
         return trajectory.q
     return torch.cat([q.flatten(-2) for q, _ in trajectory.sets.values()], dim=-1)

@@ -1,4 +1,4 @@
-"""What lies between the scene and the pixels: lens, shutter and the response to light."""
+"""Sensor of a camera: lens, shutter and response to light."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from torch import Tensor
 from diffloom.interfaces import InputError, ParamSpec
 from diffloom_fitting.validation import numbers, real, whole
 
-#: What a sensor takes of the values that are sought of a camera.
+#: Unknowns of a camera that belong to its sensor.
 SENSED = ("roll", "centre", "distortion", "lens_blur", "exposure", "readout", "gain", "gamma", "time_offset")
 
-#: What a stage of a fit may set besides parameters of the model: a schedule on it serves starts that are far off.
+#: Setting of a stage besides parameters of the model; a schedule on it helps starts that are far off.
 LENS_BLUR = "camera.lens_blur"
 
 
 @dataclass(frozen=True)
 class Sensor:
-    """How a real camera records; what is left as it is costs nothing. Each but ``subframes`` can be sought, as
-    "camera.roll" and so on.
+    """Properties of a real camera; each except ``subframes`` can be an unknown, such as "camera.roll".
 
-    roll: of the camera about its viewing axis, clockwise as seen from behind it [deg]. centre: of the lens, right and
-    down of the image's middle [px]: a crop moves it. distortion: k1, k2, p1, p2, k3 of Brown and Conrady. lens_blur:
-    radius (standard deviation) of the Gaussian spot that a point is seen as [px], 0 for a perfect lens. exposure: how
-    long a frame is exposed [s]; it is drawn ``subframes`` times in that time, and averaged. readout: from the first row
-    to the last of a rolling shutter [s], less than 0 for a camera that was held upside down. A frame's time is the
-    middle of its exposure, in its middle row. gain, gamma: the surface's colours c are recorded as gain c^gamma.
+    A frame's time is the middle of its exposure, in its middle row.
+
+    Args:
+        roll: Angle about the viewing axis, clockwise as seen from behind the camera [deg].
+        centre: Centre of the lens, right and down of the image's middle [px]; cropping moves it.
+        distortion: k1, k2, p1, p2, k3 of Brown and Conrady.
+        lens_blur: Standard deviation of the Gaussian image of a point [px]; 0 for a perfect lens.
+        exposure: Exposure time of a frame [s].
+        subframes: Number of images that are averaged over the exposure.
+        readout: Time from the first row to the last of a rolling shutter [s]; negative for a camera held upside down.
+        gain: Factor on the surface's colours: c is recorded as gain c^gamma.
+        gamma: Exponent of the surface's colours.
     """
 
     roll: float = 0.0
@@ -56,14 +61,14 @@ class Sensor:
         if self.exposure > 0.0 and self.subframes < 2:
             raise InputError(
                 f"camera.subframes: got {self.subframes} for an exposure of {self.exposure:g} s; expected 2 or more, "
-                "drawn within it: motion blur is their mean"
+                "because motion blur is their mean"
             )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     @property
     def specs(self) -> tuple[ParamSpec, ...]:
-        """What can be sought."""
+        """Quantities that can be unknowns."""
         positive = (0.0, None)
         return (
             ParamSpec("roll", self.roll, "deg", "about the viewing axis"),
@@ -77,7 +82,16 @@ class Sensor:
         )
 
     def value(self, name: str, values: Mapping[str, Tensor], dtype: torch.dtype) -> Tensor | None:
-        """A quantity that is sought or set; None where it is as in an ideal camera."""
+        """Return a quantity.
+
+        Args:
+            name: Name of the quantity.
+            values: Unknowns by name.
+            dtype: Precision.
+
+        Returns:
+            The unknown or the field; None if the field has its default.
+        """
         if name in values:
             return values[name]
         own = getattr(self, name)
@@ -88,11 +102,17 @@ class Sensor:
 def shutter_times(
     sensor: Sensor, values: Mapping[str, Tensor], times: Tensor, offset: float
 ) -> tuple[Tensor, int, bool]:
-    """When what is drawn was seen: times [s] of each frame, its subframes and, of a rolling shutter, of its first and
-    last rows, in one row; how many subframes a frame has; and whether there are rows.
+    """Return the times of exposure of frames.
 
-    times: (frames,) [s] of the simulation, with the camera's known ``offset``; values: those that are sought, in which
-    a sought offset replaces it. Differentiable with respect to them.
+    Args:
+        sensor: The sensor.
+        values: Unknowns of the camera by name.
+        times: (frames,), times of the simulation with the known ``offset`` [s].
+        offset: Known time offset of the camera [s]; an unknown one replaces it.
+
+    Returns:
+        Times [s] of each frame, its subframes and, for a rolling shutter, its first and last rows, in one row; number
+        of subframes; and true for a rolling shutter.
     """
     late = values.get("time_offset")
     found = times if late is None else times + (late.to(times.dtype) - offset)

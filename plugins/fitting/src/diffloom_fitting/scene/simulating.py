@@ -1,4 +1,4 @@
-"""Moving a scene: its states with some values in place of known ones, and the control that drives it."""
+"""Rollouts of a scene, with unknowns in place of known parameters, and their control."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ CONTROL = "control."
 
 @dataclass(frozen=True)
 class Rollout:
-    """The saved states, what they were simulated with, and the control of every step."""
+    """Simulation of a scene.
+
+    Args:
+        trajectory: Saved states.
+        params: Parameters of the model.
+        control: Control of every step.
+    """
 
     trajectory: Trajectory
     params: Params
@@ -27,7 +33,7 @@ class Rollout:
 
 
 def run_rollout(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient) -> Rollout:
-    """The states at step counts ``save`` (increasing)."""
+    """Simulate a scene; return the states at step counts ``save`` (increasing)."""
     from diffloom import simulate
 
     if scene.breaks:
@@ -67,7 +73,7 @@ def _in_windows(scene: Scene, values: Mapping[str, Tensor], save: Sequence[int],
 
 
 def get_given_control(scene: Scene, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""
+    """Return the controls of all steps that are given or sought ("control.<name>"); one row may stand for all steps."""
     rows = dict(scene.control.items())
     for key, value in values.items():
         if key.startswith(CONTROL):
@@ -77,9 +83,9 @@ def get_given_control(scene: Scene, values: Mapping[str, Tensor]) -> dict[str, T
 
 
 def make_control(scene: Scene, values: Mapping[str, Tensor], steps: int) -> Control:
-    """The control for the first ``steps`` steps: given, sought or, open loop, made by the policy."""
+    """Return the control of the first ``steps`` steps: given, sought or, open loop, made by the policy."""
     rows = get_given_control(scene, values)
     if scene.policy is not None and steps > 0:
-        # All rows are made and then cut, so that a shorter horizon sees the very same controls.
+        # All rows are computed and then cut, so that a shorter horizon has bit-identical controls.
         rows |= scene.policy.control(values, scene.dt, scene.steps, scene.dtype)
     return Control({name: value[:steps].to(scene.device) for name, value in rows.items()})

@@ -1,4 +1,4 @@
-"""Geometry as a parameter: a factor on the size of any mesh."""
+"""Size of a mesh as an unknown."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from torch import Tensor
 
 
 def sized(vertices: Tensor, faces: Tensor, factor: Tensor) -> Tensor:
-    """Vertices (frames, n, 3) with every connected piece of the mesh scaled about the mean of its vertices. Only what
-    is drawn changes size: masses and contact stay the model's."""
+    """Scale every connected piece of a mesh, vertices (frames, n, 3), about the mean of its vertices.
+
+    Only the drawn size changes, not masses and contact.
+    """
     piece = _pieces(faces.cpu().numpy().tobytes(), int(vertices.shape[1])).to(vertices.device)
     count = torch.bincount(piece).to(vertices.dtype)
     total = vertices.new_zeros((vertices.shape[0], len(count), 3)).index_add(1, piece, vertices)
@@ -21,7 +23,7 @@ def sized(vertices: Tensor, faces: Tensor, factor: Tensor) -> Tensor:
 
 @lru_cache(maxsize=16)
 def _pieces(faces: bytes, count: int) -> Tensor:
-    """(count,): the connected piece that each vertex belongs to."""
+    """Return the connected piece (count,) that each vertex belongs to."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

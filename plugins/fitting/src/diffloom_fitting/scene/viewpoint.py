@@ -1,4 +1,4 @@
-"""One of the cameras of a scene, and how its video's clock runs beside the simulation's."""
+"""Viewpoints: cameras of a scene with their own video and clock."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ AnyCamera = Camera | CameraPlacement | MovingCamera
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """A camera with a video of its own.
+    """A camera with its own video.
 
-    camera: a ``CameraPlacement`` such as ``Orbit`` (whose place can be sought), any ``Camera``, or a ``MovingCamera``.
-    time_offset: the frame at time t of the video shows the scene at t + time_offset [s] of the simulation. background:
-    (height, width, 3) image behind the surface in this video, or None for the scene's. sensor: lens, shutter and
-    response to light.
+    Args:
+        camera: A ``CameraPlacement`` such as ``Orbit`` (whose position can be sought), any ``Camera``, or a
+            ``MovingCamera``.
+        time_offset: The frame at time t of the video shows the scene at t + time_offset of the simulation [s].
+        background: (height, width, 3), image behind the surface in this video; None for the scene's.
+        sensor: Lens, shutter and response to light.
     """
 
     camera: AnyCamera
@@ -56,12 +58,19 @@ Cameras = AnyCamera | Viewpoint | Mapping[str, AnyCamera | Viewpoint]
 
 
 def camera_prefix(label: str) -> str:
-    """What the names of a camera's place begin with, such as "camera.side."."""
+    """Return the prefix of a camera's unknowns, such as "camera.side.".
+
+    Args:
+        label: Label of the camera; "" for a single one.
+
+    Returns:
+        The prefix.
+    """
     return f"camera.{label}." if label else "camera."
 
 
 def viewpoints_of(camera: Cameras) -> dict[str, Viewpoint]:
-    """Viewpoints by label; a single camera has the label ""."""
+    """Return viewpoints by label; a single camera has the label ""."""
     if isinstance(camera, Sequence):
         raise InputError(
             f"{CAMERA}: got a list of {len(camera)}; expected one camera, or several by label, such as "

@@ -1,8 +1,8 @@
-"""Windows of time: parameters that are others from some moment on, such as the restitution of each bounce.
+"""Windows of time with their own parameters, such as the restitution of each bounce.
 
-"restitution@2" is that of the second window, "restitution" that of all that have none of their own. The motion goes on
-from window to window; what a window has of its own of the start, such as "velocity@2", is put into the state at its
-begin. With all of the start of its own a window begins anew: multiple shooting.
+"restitution@2" is that of the second window, "restitution" that of all without their own. The motion continues from
+window to window; parameters of the start, such as "velocity@2", are put into the state at the beginning. A window with
+a whole start of its own begins anew: multiple shooting.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OF_WINDOW = "@"
 
 
 def check_windows(begins: Sequence[float], span: float) -> tuple[float, ...]:
-    """Where windows after the first begin [s]; InputError unless they come one after another within the span [s]."""
+    """Return the times [s] at which windows after the first begin; raise unless they increase within ``span`` [s]."""
     found = numbers("scene.windows [s]", begins, len(begins))
     if any(not low < high for low, high in zip((0.0, *found), (*found, span), strict=True)):
         raise InputError(f"scene.windows: got {list(found)}; expected growing times between 0 s and {span:g} s")
@@ -28,24 +28,24 @@ def check_windows(begins: Sequence[float], span: float) -> tuple[float, ...]:
 
 
 def strip_window(name: str) -> str:
-    """The name without its window."""
+    """Return a name without its window."""
     return name.partition(OF_WINDOW)[0]
 
 
 def find_window(name: str, windows: Sequence[float]) -> int | None:
-    """Which window a name such as "velocity@2" is of, from 1; None for what all share."""
+    """Return the window, from 1, of a name such as "velocity@2"; None for names without one."""
     _, of, number = name.partition(OF_WINDOW)
     if not of:
         return None
     if not number.isdigit() or not 1 <= int(number) <= len(windows) + 1 or not windows:
         raise InputError(
-            f"unknown {name!r}: got the window {number!r}; expected 1 to {len(windows) + 1}, see scene.windows"
+            f"unknown {name!r}: got the window {number!r}; expected 1 to {len(windows) + 1} (time.windows)"
         )
     return int(number)
 
 
 def select_window_values(values: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
-    """What a window has of its own, by plain names."""
+    """Select the values of a window, by names without it."""
     end = f"{OF_WINDOW}{number}"
     return {strip_window(name): value for name, value in values.items() if name.endswith(end)}
 
@@ -54,8 +54,18 @@ def simulate_windows(
     breaks: Sequence[int], save: Sequence[int],
     simulate: Callable[[int, State | None, tuple[int, ...]], Trajectory], dt: float,
 ) -> Trajectory:  # fmt: skip
-    """The states at the steps ``save``. breaks: first steps of windows after the first. simulate: from the number of a
-    window, the state at its begin (None: the start) and the steps to save after that, to its states."""
+    """Simulate window by window.
+
+    Args:
+        breaks: First steps of windows after the first.
+        save: Steps to save.
+        simulate: Function from the number of a window, the state at its beginning (None: the start) and the steps to
+            save after it, to its states.
+        dt: Time step [s].
+
+    Returns:
+        The states at the steps ``save``.
+    """
     parts, state = [], None
     for number, (first, end) in enumerate(pairwise((0, *breaks, save[-1] + 1)), start=1):
         if first > save[-1]:
@@ -70,7 +80,7 @@ def simulate_windows(
 
 
 def start_window(model: Model, params: Params, own: Iterable[str], state: State) -> State:
-    """``state`` with those of its numbers that the parameters ``own`` set at a start as ``params`` set them."""
+    """Return ``state`` with the numbers that the parameters ``own`` of a start set."""
     fresh, q, u = model.initial_state(params), {}, {}
     told = [_set_by(model, params, name) for name in own]
     for name, (x, v) in state.sets.items():
@@ -82,7 +92,7 @@ def start_window(model: Model, params: Params, own: Iterable[str], state: State)
 
 
 def _set_by(model: Model, params: Params, name: str) -> dict[str, tuple[Tensor, Tensor]]:
-    """Which numbers of a start a parameter sets: those that change with it."""
+    """Return masks of the numbers of a start that change with a parameter."""
     with torch.no_grad():
         here = model.initial_state(params)
         shift = torch.linspace(0.3, 0.7, params[name].numel(), dtype=params.dtype).reshape(params[name].shape)

@@ -1,4 +1,4 @@
-"""What a fit is to match: videos and masks from files, or a video synthesised with true values."""
+"""Targets of a fit: videos and masks from files, or videos synthesised with true values."""
 
 from diffloom_fitting.targets.confidence import find_repeats, without_repeats
 from diffloom_fitting.targets.masks import with_masks

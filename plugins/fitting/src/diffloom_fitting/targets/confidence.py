@@ -1,4 +1,4 @@
-"""How far a frame's mask can be believed."""
+"""Confidence in the mask of each frame."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from diffloom_fitting.targets.target import Target
 Video = NDArray[np.float32]
 """(frames, height, width, 3) in 0..1; mattes have no channels."""
 
-#: Frames on either side with which a mask's area is compared, and the logarithm of the area that halves belief.
+#: Frames on either side for the usual area of a mask, and log ratio of areas that halves the confidence.
 WINDOW, JUMP = 7, 0.35
 
 
 def confidence(mattes: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(frames,) in 0..1: 0 where there is no object, low where its area is unlike that of the frames around or where
-    there is more than one piece."""
+    """Return the confidence (frames,) in 0..1.
+
+    It is 0 without an object, low if the area is unlike that of the frames around, and low for several pieces.
+    """
     area = mattes.sum((1, 2)).astype(np.float64)
     found = area > 0.0
     if not found.any():
@@ -48,23 +50,41 @@ def _largest_share(mask: NDArray[np.bool_]) -> float:
 
 
 def cut_off(mattes: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """(frames,): whether the object reaches the border of the image, beyond which there may be more of it."""
+    """Return true for frames (frames,) in which the object touches the border of the image."""
     edges = [mattes[:, 0], mattes[:, -1], mattes[:, :, 0], mattes[:, :, -1]]
     return np.asarray(np.any([(edge > 0.25).any(1) for edge in edges], axis=0))
 
 
 def without_repeats(target: Target, rate: float | None = None) -> Target:
-    """The target without frames that repeat the one before. rate: frames per second of those that are left, where
-    repeats were put in by mistake; None keeps their times, right where repeats fill gaps."""
+    """Remove frames that repeat the one before.
+
+    Args:
+        target: Target with frames and masks.
+        rate: Frames per second of the remaining frames, if repeats were inserted by mistake; None keeps their times,
+            for repeats that fill gaps.
+
+    Returns:
+        The target without repeats.
+    """
     if target.frames is None or target.masks is None:
-        raise InputError("target.repeats: frames that repeat are told by masks; segment the video or give masks")
+        raise InputError(
+            "target.repeats: finding repeated frames needs masks; segment the video (target.segment) or give masks"
+        )
     video, mattes = target.frames[..., :3].to(torch.float32).numpy(), target.masks.to(torch.float32).numpy()
     left = target.select(np.flatnonzero(~find_repeats(video, mattes)).tolist())
     return left if rate is None else replace(left, times=torch.arange(len(left)).double() / rate)
 
 
 def find_repeats(video: Video, mattes: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """(frames,): whether a frame is the one before once more, while the frames around it move."""
+    """Find frames that repeat the one before while the object moves.
+
+    Args:
+        video: (frames, height, width, 3) in 0..1.
+        mattes: (frames, height, width).
+
+    Returns:
+        (frames,), true for repeats.
+    """
     found = np.zeros(len(video), bool)
     if len(video) < 3:
         return found

@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 def with_masks(
     target: Target, mattes: NDArray[np.float32], repeated: NDArray[np.bool_] | None = None, ruler: Ruler = "area"
 ) -> Target:
-    """The target with these masks. repeated: frames that are the one before once more, which tell nothing new. ruler:
-    of the tracks' radii."""
+    """Add masks to a target, with tracks and confidence.
+
+    Args:
+        target: The target.
+        mattes: (frames, height, width) in 0..1.
+        repeated: (frames,), frames that repeat the one before and so get no weight.
+        ruler: Measure of the tracks' radii, "area" or "across".
+
+    Returns:
+        The target with masks, tracks and confidence.
+    """
     belief = confidence(mattes)
     if repeated is not None:
         belief = np.where(repeated, 0.0, belief)

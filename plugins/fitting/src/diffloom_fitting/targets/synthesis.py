@@ -1,4 +1,4 @@
-"""Targets made by ourselves, from true values."""
+"""Synthesised targets, from true values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from diffloom_fitting.validation import mapping, real, whole
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
 
-MOST_LEVELS = 65535  # of 16 bits
+MOST_LEVELS = 65535  # grey levels of 16 bits
 MOST_FRAMES = 1e6
 
 
@@ -25,12 +25,23 @@ def synthesise(
     scene: Scene, truth: Mapping[str, object], times: Tensor | None = None, *, rate: float | None = None,
     levels: int | None = None,
 ) -> Target:  # fmt: skip
-    """The video of ``scene`` with the ``truth`` put in: images with coverage, masks and states.
+    """Render the video of a scene with true values: images with coverage, masks and states.
 
-    truth: true values by name, in their units. times: (frames,) [s]; or rate: frames a second; every step when neither
-    is given. levels: 255 rounds the images as an 8-bit video would; None keeps them exact. To draw the target with
-    another renderer than the fit's, pass ``scene.with_renderer(other)``. Times are those of the video, which
-    differ from the simulation's by the camera's time offset. For several cameras see ``synthesise_views``.
+    For several cameras see ``synthesise_views``. To draw the target with another renderer than the fit's, pass
+    ``scene.with_renderer(other)``.
+
+    Example:
+        video = synthesise(scene, {"shear_modulus": "4 kPa"}, rate=20, levels=255)
+
+    Args:
+        scene: The scene.
+        truth: True values by name, in their units.
+        times: (frames,), times of the video [s].
+        rate: Frames per second, instead of times; without either, every step is a frame.
+        levels: 255 rounds the images as an 8-bit video does; None keeps them exact.
+
+    Returns:
+        The target.
     """
     truth = mapping("synthesise: truth", truth, '{"density": 2.0}')
     rate = None if rate is None else real("synthesise: rate [frames/s]", rate, above=0.0)
@@ -71,7 +82,17 @@ def _synthesised(
 def synthesise_views(
     scene: Scene, truth: Mapping[str, object], *, rate: float | None = None, levels: int | None = None
 ) -> Targets:
-    """What ``synthesise`` makes, for each of the scene's cameras."""
+    """Render the video of each camera of a scene with true values.
+
+    Args:
+        scene: The scene.
+        truth: True values by name, in their units.
+        rate: Frames per second; None for every step.
+        levels: 255 rounds the images as an 8-bit video does; None keeps them exact.
+
+    Returns:
+        A target for each camera.
+    """
     truth = mapping("synthesise_views: truth", truth, '{"density": 2.0}')
     scene.known(truth, "truth")
     return Targets(
@@ -80,7 +101,16 @@ def synthesise_views(
 
 
 def list_video_times(span: float, offset: float, rate: float) -> Tensor:
-    """(frames,) [s]: all frames at ``rate``, counted from the video's time 0, that the simulation covers."""
+    """List the times of all frames that the simulation covers.
+
+    Args:
+        span: Length of the simulation [s].
+        offset: Time offset of the video [s].
+        rate: Frames per second.
+
+    Returns:
+        (frames,), times of the video [s].
+    """
     if rate * span > MOST_FRAMES:
         raise InputError(
             f"rate: got {rate:g} frames/s, which is {rate * span:.3g} frames in {span:g} s; expected at most "
@@ -97,7 +127,7 @@ def list_video_times(span: float, offset: float, rate: float) -> Tensor:
 
 
 def _without_unit(scene: Scene, name: str, value: object) -> object:
-    """A text such as "2 kPa" as a number in the parameter's unit; all else as it is."""
+    """Convert a text such as "2 kPa" to the parameter's unit; return other values unchanged."""
     from diffloom_fitting.quantities import quantity
 
     unit = next((spec.unit for spec in scene.model.specs if spec.name == name), "")
@@ -105,7 +135,15 @@ def _without_unit(scene: Scene, name: str, value: object) -> object:
 
 
 def make_true_values(scene: Scene, truth: Mapping[str, object]) -> dict[str, Tensor]:
-    """``truth`` as tensors of the scene's precision; the model's own parameters are checked against their specs."""
+    """Convert true values to tensors of the scene's precision, checked against the model's specs.
+
+    Args:
+        scene: The scene.
+        truth: Values by name.
+
+    Returns:
+        Tensors by name.
+    """
     truth = {name: _without_unit(scene, name, value) for name, value in truth.items()}
     own = {spec.name for spec in scene.model.specs}
     checked = scene.model.params(scene.dtype, **{k: v for k, v in truth.items() if k in own})

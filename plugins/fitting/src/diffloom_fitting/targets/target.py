@@ -1,4 +1,4 @@
-"""A target: images with the times at which they were taken."""
+"""Target of a fit: images with the times at which they were taken."""
 
 from __future__ import annotations
 
@@ -15,18 +15,26 @@ from diffloom_fitting.validation import images, shown
 
 @dataclass(frozen=True)
 class Target:
-    """What was seen.
+    """Images, masks, states or tracks with their times.
 
-    times: (frames,) [s] since the simulation's start; of the video, where a ``Viewpoint`` says how the two differ.
-    frames: (frames, height, width, 3 or 4), 0..1; the fourth channel is coverage, which only a synthesised video has.
-    masks: (frames, height, width), 1 where the object is. Arrays are taken as tensors, bytes as 0..1. q: (frames,
-    nodes, dq), true states, for the state loss. truth: true values where they are known. step: size of a grey level,
-    1/255 for 8-bit videos and 0 for exact ones. source: where it came from, for people. goes_on: whether the video
-    has later frames that were left out. tracks: (frames, 4), column, row and radius of the object's image [px] and the
-    weight of each frame, from 0, not seen. confidence: (frames,) in 0..1, how far each frame's mask can be believed;
-    None believes all. chroma: side of the squares of pixels that share one colour and differ in brightness alone, 2 in
-    most compressed videos. across: direction, right and down, in which the tracks' radii were measured; None: they are
-    those of discs of the same area. goal: whether it shows what is wanted, rather than what was seen.
+    Arrays become tensors, and bytes become 0..1.
+
+    Args:
+        times: (frames,), times since the simulation's start [s]; with a ``Viewpoint``, of the video.
+        frames: (frames, height, width, 3 or 4) in 0..1; the fourth channel is coverage, which only synthesised videos
+            have.
+        masks: (frames, height, width), 1 where the object is.
+        q: (frames, nodes, dq), true states, for the state loss.
+        truth: True values by name, if known.
+        step: Size of a grey level: 1/255 for 8-bit videos, 0 for exact ones.
+        source: Origin of the video, for users.
+        goes_on: True if later frames of the video were left out.
+        tracks: (frames, 4), column, row and radius of the object's image [px], and the weight of each frame, 0 if
+            invisible.
+        confidence: (frames,) in 0..1, confidence in each mask; None for 1.
+        chroma: Side of the squares of pixels that share one colour [px]: 2 in most compressed videos.
+        across: Direction (right, down) in which the tracks' radii were measured; None for discs of equal area.
+        goal: True if it is a goal instead of an observation.
     """
 
     times: Tensor
@@ -53,7 +61,7 @@ class Target:
                 )
 
     def _accept(self) -> None:
-        """Take arrays as tensors and bytes as 0..1."""
+        """Convert arrays to tensors and bytes to 0..1."""
         try:
             times = torch.as_tensor(self.times, dtype=torch.float64)
         except (TypeError, ValueError, RuntimeError) as error:
@@ -84,13 +92,13 @@ class Target:
 
     @property
     def size(self) -> tuple[int, int] | None:
-        """Height and width [px], or None when there are only states."""
+        """Height and width [px]; None without images."""
         images = self.frames if self.frames is not None else self.masks
         return None if images is None else (int(images.shape[1]), int(images.shape[2]))
 
     @cached_property
     def mean_square(self) -> float:
-        """Of its numbers: frames, else masks, else states."""
+        """Mean square of its numbers: frames, else masks, else states."""
         shown = self.frames if self.frames is not None else self.masks if self.masks is not None else self.q
         return 0.0 if shown is None or not shown.numel() else float(shown.double().square().mean())
 
@@ -100,7 +108,14 @@ class Target:
         return format_html("target", self)
 
     def select(self, index: Sequence[int]) -> Target:
-        """Only some frames, by position; negative ones count from the end."""
+        """Select frames.
+
+        Args:
+            index: Positions; negative ones count from the end.
+
+        Returns:
+            The target of these frames.
+        """
         count = len(self)
         for i in index:
             if not -count <= i < count:
@@ -112,20 +127,45 @@ class Target:
         )  # fmt: skip
 
     def first(self, count: int) -> Target:
-        """The first ``count`` frames: a shorter horizon."""
+        """Return the first frames.
+
+        Args:
+            count: Number of frames.
+
+        Returns:
+            The target of these frames.
+        """
         return self if count >= len(self) else self.select(range(count))
 
     def until(self, part: float) -> Target:
-        """Only the first ``part`` (0..1] of its time span, at least two frames."""
+        """Return the first part of the time span.
+
+        Args:
+            part: Part (0..1] of the time span; at least two frames are kept.
+
+        Returns:
+            The target of these frames.
+        """
         count = int((self.times <= float(self.times[-1]) * part * (1.0 + 1e-12)).sum())
         return self.first(max(count, min(2, len(self))))
 
     def by_view(self) -> Mapping[str, Target]:
-        """Itself, under the label of a single camera: ""."""
+        """Return the target under the label "" of a single camera.
+
+        Returns:
+            Targets by label.
+        """
         return {"": self}
 
     def to(self, dtype: torch.dtype) -> Target:
-        """The same in another precision; times stay in double."""
+        """Convert to another precision; times stay in double.
+
+        Args:
+            dtype: Precision.
+
+        Returns:
+            The target.
+        """
         return replace(
             self, frames=_cast(self.frames, dtype), masks=_cast(self.masks, dtype), q=_cast(self.q, dtype),
             tracks=_cast(self.tracks, dtype), confidence=_cast(self.confidence, dtype),
@@ -133,18 +173,35 @@ class Target:
         )  # fmt: skip
 
     def coverage(self) -> Tensor:
-        """(frames, height, width): masks where given, else the fourth channel; InputError when there is neither."""
+        """Return the masks, or else the fourth channel of the frames.
+
+        Returns:
+            (frames, height, width).
+
+        Raises:
+            InputError: The target has neither.
+        """
         if self.masks is not None:
             return self.masks
         if self.frames is not None and self.frames.shape[-1] == 4:
             return self.frames[..., 3]
         raise InputError(
-            "this target has no masks and its video no coverage channel; give masks (target.masks) or use loss 'mse'"
+            "target: got no masks, and frames without coverage channel; give masks (target.masks) or use loss 'mse'"
         )
 
 
 def tracked(target: Target) -> Tensor:
-    """(frames, 4): a target's tracks, or those of its masks; InputError when it has neither."""
+    """Return the tracks of a target, measured on its masks if it has none.
+
+    Args:
+        target: The target.
+
+    Returns:
+        (frames, 4), column, row, radius [px] and weight.
+
+    Raises:
+        InputError: The target has neither tracks nor masks.
+    """
     if target.tracks is not None:
         return target.tracks
     from diffloom_fitting.targets.masks import with_masks

@@ -1,4 +1,4 @@
-"""Tracks: where the object's image is in each frame, and how large."""
+"""Tracks: position and size of the object's image in each frame."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 COLUMNS = ("column", "row", "radius", "weight")
-#: What the radii of tracks are measured by.
+#: Measure of the radii of tracks.
 Ruler = Literal["area", "across"]
 
 
 def measure_tracks(mattes: NDArray[np.float32], weight: NDArray[np.float64]) -> Tensor:
-    """(frames, 4), of mattes (frames, height, width): column and row of the centroid [px] (the centre of the first
-    pixel is at 0.5), the radius of a disc of the same area [px], and the weight of each frame, 0 where it is not
-    seen."""
+    """Measure centroids and radii of mattes (frames, height, width).
+
+    Returns:
+        (frames, 4): column and row of the centroid [px] (the centre of the first pixel is at 0.5), radius of the disc
+        of equal area [px], and weight, 0 without an object.
+    """
     height, width = mattes.shape[1:]
     area = mattes.sum((1, 2)).astype(np.float64)
     safe = np.maximum(area, 1e-9)
@@ -27,11 +30,12 @@ def measure_tracks(mattes: NDArray[np.float32], weight: NDArray[np.float64]) -> 
 
 
 def measure_across_motion(mattes: NDArray[np.float32], tracks: Tensor) -> tuple[Tensor, tuple[float, float]]:
-    """The tracks with radii measured across the line, right and down, along which the object moves most; and that
-    direction across it.
+    """Measure radii across the line of largest motion, which blur along it does not change.
 
-    A radius is twice the standard deviation of a matte across the line: that of a disc, however far it is smeared along
-    it. Blur, and shadows that are taken for it, make a matte longer, not wider.
+    A radius is twice the standard deviation of a matte across the line, which is exact for a disc.
+
+    Returns:
+        The tracks with these radii, and the direction (right, down) across the line.
     """
     table = tracks.double().numpy().copy()
     _, axes = np.linalg.eigh(np.cov(table[:, :2].T, aweights=table[:, 3] + 1e-12))

@@ -1,4 +1,4 @@
-"""What authors of losses and optimisers test their work with: the conformance suites of both.
+"""Conformance suites for authors of losses and optimisers.
 
 ``check_loss("mse")`` and ``check_optimiser("adam")`` run all checks and raise with all failures;
 ``diffloom_testing.parametrize_with_checks`` and ``diffloom plugins check`` take losses and optimisers too.
@@ -27,15 +27,36 @@ __all__ = [
 def check_loss(
     loss: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> CheckReport:
-    """Check a loss (a registered name, a class or an instance) on small images and states; raises AssertionError that
-    lists all failures. expected_failures: names of checks that cannot pass, each with its reason; one that passes after
-    all is a failure. families: run only these."""
+    """Check a loss on small images and states.
+
+    Args:
+        loss: A registered name, a class or an instance.
+        expected_failures: Names of checks that cannot pass, each with its reason; one that passes counts as a failure.
+        families: Families of checks to run; None for all.
+
+    Returns:
+        The report.
+
+    Raises:
+        AssertionError: A check failed; the message lists all failures.
+    """
     return run_suite(loss_subject(loss), expected_failures, families).raise_if_failed()
 
 
 def check_optimiser(
     optimiser: Any, *, expected_failures: Mapping[str, str] | None = None, families: Iterable[str] | None = None
 ) -> CheckReport:
-    """Check an optimiser (a registered name, a class or an instance) on a small fit; raises AssertionError that lists
-    all failures. The other arguments are those of check_loss."""
+    """Check an optimiser on a small fit.
+
+    Args:
+        optimiser: A registered name, a class or an instance.
+        expected_failures: Names of checks that cannot pass, each with its reason; one that passes counts as a failure.
+        families: Families of checks to run; None for all.
+
+    Returns:
+        The report.
+
+    Raises:
+        AssertionError: A check failed; the message lists all failures.
+    """
     return run_suite(optimiser_subject(optimiser), expected_failures, families).raise_if_failed()

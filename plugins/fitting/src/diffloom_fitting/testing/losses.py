@@ -1,4 +1,4 @@
-"""The checks of a loss."""
+"""Conformance checks of a loss."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from diffloom_testing.comparisons import (
 
 OUTPUTS = ("rgba", "silhouette", "depth", "face_index", "outline")
 TOLERANCE = 1e-6
-#: How far the view is off the target: pixels, and a part of the colours.
+#: Difference of the view from the target: pixels, and a part of the colours.
 SHIFT, TINT = 0.7, 0.06
 
 
 def read_by(loss: Loss) -> tuple[str, ...]:
-    """What of a view the loss reads: its outputs, or the states when it has none."""
+    """Return the names of the tensors of a view that a loss reads."""
     return tuple(name for name in loss.outputs if name != "face_index") or ("q",)
 
 
 def off(loss: Loss, dtype: torch.dtype = torch.float64) -> Tensor:
-    """The loss of a view that is not the target's."""
+    """Return the loss of a view that differs from the target."""
     return loss.value(view(tensors(SHIFT, TINT, dtype), loss.outputs), target(dtype))
 
 
 @check("interface")
 def settings(subject: LossSubject) -> None:
-    """It is a frozen dataclass that derives from Loss and needs no arguments."""
+    """The loss is a frozen dataclass that derives from Loss and needs no arguments."""
     require_frozen(subject.loss, Loss)
 
 
 @check("interface")
 def outputs(subject: LossSubject) -> str:
-    """It asks for images that there are, as a tuple."""
+    """Outputs are a tuple of known images."""
     found = subject.loss.outputs
     right = isinstance(found, tuple) and set(found) <= set(OUTPUTS)
     require(right, f"outputs is {found!r}; expected a tuple of {', '.join(OUTPUTS)}, empty for states alone")
@@ -53,7 +53,7 @@ def outputs(subject: LossSubject) -> str:
 
 @check("value")
 def scalar(subject: LossSubject) -> str:
-    """It is one finite number, positive where view and target differ."""
+    """The loss is one finite number, positive where view and target differ."""
     found = off(subject.loss)
     require(found.dim() == 0, f"value has the shape {tuple(found.shape)}; expected a scalar ()")
     require_finite("value", found)
@@ -63,7 +63,7 @@ def scalar(subject: LossSubject) -> str:
 
 @check("value")
 def match(subject: LossSubject) -> str:
-    """It is 0 where the view matches the target."""
+    """The loss is 0 where the view matches the target."""
     found = float(subject.loss.value(view(tensors(0.0, 0.0), subject.loss.outputs), target()))
     require(abs(found) <= 1e-12, f"view and target are the same, and the loss is {found:.3g}; expected 0")
     return f"{found:.1e}"
@@ -71,7 +71,7 @@ def match(subject: LossSubject) -> str:
 
 @check("value")
 def nearer(subject: LossSubject) -> str:
-    """It is smaller where the view is half as far off."""
+    """The loss is smaller where the view is half as far off."""
     far = float(off(subject.loss))
     near = float(subject.loss.value(view(tensors(0.5 * SHIFT, 0.5 * TINT), subject.loss.outputs), target()))
     require(near < far, f"half as far off, the loss is {near:.3g} instead of {far:.3g}; expected less")
@@ -80,7 +80,7 @@ def nearer(subject: LossSubject) -> str:
 
 @check("residuals")
 def mean_square(subject: LossSubject) -> str:
-    """The mean square of the residuals, where there are any, is the loss."""
+    """The mean square of the residuals, if there are any, is the loss."""
     seen, wanted = view(tensors(SHIFT, TINT), subject.loss.outputs), target()
     found = subject.loss.residuals(seen, wanted)
     if found is None:
@@ -91,13 +91,13 @@ def mean_square(subject: LossSubject) -> str:
 
 
 def inputs(subject: LossSubject) -> tuple[str, ...]:
-    """What the loss reads."""
+    """Return the names of the tensors that the loss reads."""
     return read_by(subject.loss)
 
 
 @check("gradients", inputs)
 def exact(subject: LossSubject, name: str) -> str:
-    """The gradient by what it reads of the view agrees with differences, and is not nothing."""
+    """The gradient by each tensor that the loss reads agrees with differences and is not zero."""
     shown = tensors(SHIFT, TINT)
 
     def value(**given: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def exact(subject: LossSubject, name: str) -> str:
 
 @check("frames")
 def one_frame(subject: LossSubject) -> None:
-    """It works on one frame as on several: a horizon may be short."""
+    """The loss accepts one frame, because a horizon may be short."""
     shown = {name: value[:1] for name, value in tensors(SHIFT, TINT).items()}
     require_finite("the loss of one frame", subject.loss.value(view(shown, subject.loss.outputs), target().first(1)))
 
@@ -127,7 +127,7 @@ def single_and_double(subject: LossSubject) -> str:
 
 @check("determinism")
 def repeats(subject: LossSubject) -> None:
-    """The same view gives the same bits, and view and target come out as they went in."""
+    """Equal views give equal bits, and view and target are not changed."""
     shown, wanted = tensors(SHIFT, TINT), target()
     first = subject.loss.value(view(shown, subject.loss.outputs), wanted)
     subject.loss.value(view(tensors(0.1, 0.0), subject.loss.outputs), wanted)
@@ -140,7 +140,7 @@ def repeats(subject: LossSubject) -> None:
 
 @check("bad_input")
 def empty_target(subject: LossSubject) -> None:
-    """A target that has nothing of what it compares is refused."""
+    """A target without compared data is refused."""
     seen = view(tensors(SHIFT, TINT), subject.loss.outputs)
     require_refusal("a target without images, masks and states", lambda: subject.loss.value(seen, Target(times())))
 

@@ -1,4 +1,4 @@
-"""The checks of an optimiser."""
+"""Conformance checks of an optimiser."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ STEPS = 12
 
 
 class Unanswering(Objective):
-    """An objective that cannot be evaluated but by the driver."""
+    """Objective that only the driver can evaluate."""
 
     def evaluate_batch(self, questions: Sequence[Question]) -> list[list[Any] | Exception]:
         raise Failure("it evaluates the problem itself; expected a request: answers = yield Evaluate(points, want)")
 
 
 def driven(objective: Objective, search: Search[Progress]) -> Progress:
-    """Result of a search for a Progress."""
+    """Run a search for a Progress."""
     require(isinstance(search, Generator), f"got {type(search).__name__}; expected a generator that yields Evaluate")
     return run_search(objective, search)
 
 
 def begun(subject: OptimiserSubject, objective: Objective) -> Progress:
-    """The optimiser at the start."""
+    """Return the state of the optimiser at the start."""
     return driven(objective, subject.optimiser.begin(objective, start(objective), SEED))
 
 
 def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, steps: int) -> Progress:
-    """So many steps on, fewer when it says that none is possible."""
+    """Run some steps, fewer if the optimiser ends."""
     for _ in range(steps):
         if here.done is not None:
             break
@@ -54,7 +54,7 @@ def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, st
 
 
 def same_progress(what: str, a: Progress, b: Progress) -> None:
-    """Failure unless two agree bit for bit in what counts."""
+    """Raise Failure unless two states agree bit for bit."""
     require_same_bits(f"the place {what}", a.z, b.z)
     require(a.value == b.value, f"the loss {what} is {a.value!r} and {b.value!r}; expected the same bits")
     if a.gradient is not None and b.gradient is not None:
@@ -63,13 +63,13 @@ def same_progress(what: str, a: Progress, b: Progress) -> None:
 
 @check("interface")
 def settings(subject: OptimiserSubject) -> None:
-    """It is a frozen dataclass that derives from Optimiser and needs no arguments."""
+    """The optimiser is a frozen dataclass that derives from Optimiser and needs no arguments."""
     require_frozen(subject.optimiser, Optimiser)
 
 
 @check("interface")
 def begin(subject: OptimiserSubject) -> None:
-    """It begins at the place given, with the loss there, and leaves that place alone."""
+    """The search begins at the given point with its loss, and does not change the given vector."""
     objective = valley()
     z = start(objective)
     kept = z.clone()
@@ -84,7 +84,7 @@ def begin(subject: OptimiserSubject) -> None:
 
 @check("interface")
 def asks(subject: OptimiserSubject) -> None:
-    """``begin``, ``step`` and ``renew`` are generators that yield what they want evaluated, and evaluate nothing."""
+    """``begin``, ``step`` and ``renew`` are generators that yield requests and evaluate nothing themselves."""
     objective, optimiser = valley(), subject.optimiser
     told = Unanswering(**{each.name: getattr(objective, each.name) for each in fields(objective)})
     here = driven(objective, optimiser.begin(told, start(objective), SEED))
@@ -95,7 +95,7 @@ def asks(subject: OptimiserSubject) -> None:
 
 @check("descent")
 def lower(subject: OptimiserSubject) -> str:
-    """In a few steps the loss falls, in a valley with one minimum."""
+    """The loss falls within a few steps, in a valley with one minimum."""
     objective = valley()
     here = begun(subject, objective)
     there = advanced(subject, objective, here, STEPS)
@@ -106,7 +106,7 @@ def lower(subject: OptimiserSubject) -> str:
 
 @check("descent")
 def honest(subject: OptimiserSubject) -> str:
-    """Value and gradient of each step are those at its place."""
+    """Value and gradient of each step are those at its point."""
     objective = valley()
     here = begun(subject, objective)
     for number in range(1, 5):
@@ -122,7 +122,7 @@ def honest(subject: OptimiserSubject) -> str:
 
 @check("descent")
 def schedule(subject: OptimiserSubject) -> None:
-    """When the objective changes on the way, ``renew`` stays at the place and reports the loss of the new one."""
+    """A changed objective makes ``renew`` stay at the point and report the new loss there."""
     objective = valley()
     here = advanced(subject, objective, begun(subject, objective), 2)
     changed = shorter(objective)
@@ -135,7 +135,7 @@ def schedule(subject: OptimiserSubject) -> None:
 
 @check("resuming")
 def checkpoint(subject: OptimiserSubject) -> None:
-    """What it remembers can be kept in a checkpoint, and goes on from there to the same bits."""
+    """The memory can be stored in a checkpoint, and continues from there to the same bits."""
     objective = valley()
     half = advanced(subject, objective, begun(subject, objective), 3)
     try:
@@ -152,7 +152,7 @@ def checkpoint(subject: OptimiserSubject) -> None:
 
 @check("determinism")
 def repeats(subject: OptimiserSubject) -> None:
-    """The same seed gives the same bits, whatever it did in between: nothing is kept outside Progress."""
+    """Equal seeds give equal bits after other searches: no state is kept outside of Progress."""
     objective = valley()
     first = advanced(subject, objective, begun(subject, objective), 4)
     advanced(subject, shorter(objective), begun(subject, shorter(objective)), 2)
@@ -161,7 +161,7 @@ def repeats(subject: OptimiserSubject) -> None:
 
 @check("determinism")
 def together(subject: OptimiserSubject) -> None:
-    """Searches that take turns find what each finds alone."""
+    """Searches that take turns find the results of each alone."""
     optimiser, objectives = subject.optimiser, (valley(), shorter(valley()))
     firsts = [advanced(subject, one, begun(subject, one), steps) for one, steps in zip(objectives, (0, 2), strict=True)]
     both = run_searches(
@@ -197,7 +197,7 @@ def single(subject: OptimiserSubject) -> str:
 
 @check("trouble")
 def cliff(subject: OptimiserSubject) -> str:
-    """Where part of the space cannot be simulated it keeps to the rest, with finite losses."""
+    """The search avoids points that cannot be simulated, with finite losses."""
     objective = valley(cliff=1.05 * START["gravity"])
     here = begun(subject, objective)
     there = advanced(subject, objective, here, STEPS)
@@ -210,7 +210,7 @@ def cliff(subject: OptimiserSubject) -> str:
 
 @check("trouble")
 def hopeless(subject: OptimiserSubject) -> None:
-    """A start that cannot be simulated is a FitError, or at least not a finite loss."""
+    """A start that cannot be simulated raises FitError, or at least has no finite loss."""
     objective = valley(cliff=0.5 * START["gravity"])
     try:
         here = begun(subject, objective)

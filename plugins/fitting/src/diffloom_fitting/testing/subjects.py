@@ -1,4 +1,4 @@
-"""What is put to the test: a loss or an optimiser, however it was given."""
+"""Subjects of conformance checks: a loss or an optimiser, given in any form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from diffloom_fitting.optimisers import Optimiser
 
 @dataclass(frozen=True)
 class LossSubject:
-    """A loss, made by ``make``."""
+    """A loss under test.
+
+    Args:
+        name: Name in reports.
+        make: Factory of the loss.
+    """
 
     name: str
     make: Callable[[], Loss]
@@ -23,13 +28,18 @@ class LossSubject:
 
     @cached_property
     def loss(self) -> Loss:
-        """The instance that checks share."""
+        """Instance that the checks share."""
         return self.make()
 
 
 @dataclass(frozen=True)
 class OptimiserSubject:
-    """An optimiser, made by ``make``."""
+    """An optimiser under test.
+
+    Args:
+        name: Name in reports.
+        make: Factory of the optimiser.
+    """
 
     name: str
     make: Callable[[], Optimiser]
@@ -37,19 +47,33 @@ class OptimiserSubject:
 
     @cached_property
     def optimiser(self) -> Optimiser:
-        """The instance that checks share."""
+        """Instance that the checks share."""
         return self.make()
 
 
 def loss_subject(given: Any) -> LossSubject:
-    """A registered name, a class that needs no arguments, or a loss itself."""
+    """Return the subject of a loss.
+
+    Args:
+        given: A registered name, a class that needs no arguments, or a loss.
+
+    Returns:
+        The subject.
+    """
     name, found = (given, get_loss(given)) if isinstance(given, str) else (None, given)
     make = (lambda: copy.deepcopy(found)) if isinstance(found, Loss) else found
     return LossSubject(name or _title(found), make)
 
 
 def optimiser_subject(given: Any) -> OptimiserSubject:
-    """A registered name, a class that needs no arguments, or an optimiser itself."""
+    """Return the subject of an optimiser.
+
+    Args:
+        given: A registered name, a class that needs no arguments, or an optimiser.
+
+    Returns:
+        The subject.
+    """
     name, found = (given, get_optimiser(given)) if isinstance(given, str) else (None, given)
     make = (lambda: copy.deepcopy(found)) if isinstance(found, Optimiser) else found
     return OptimiserSubject(name or _title(found), make)

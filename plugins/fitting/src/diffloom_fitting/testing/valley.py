@@ -1,4 +1,4 @@
-"""A small fit to try optimisers on: two unknowns of a thrown point, found from where it is seen to be."""
+"""A small fit for trying optimisers: two unknowns of a thrown point, found from its positions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,11 @@ TRUTH = {"gravity": 9.0, "drag": 0.6}
 
 @dataclass(frozen=True)
 class Thrown(Model):
-    """A point thrown under gravity with linear drag. cliff: gravity [m/s^2] from which on the simulation fails."""
+    """A point thrown under gravity with linear drag.
+
+    Args:
+        cliff: Gravity [m/s^2] from which on the simulation fails.
+    """
 
     cliff: float = float("inf")
     default_integrator = "custom_step"
@@ -74,7 +78,7 @@ class Thrown(Model):
 
 @dataclass(frozen=True)
 class Blind(Renderer):
-    """Draws nothing: the fit compares states."""
+    """Renderer without images, for fits to states."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -87,7 +91,7 @@ class Blind(Renderer):
 
 
 def valley(dtype: torch.dtype = torch.float64, cliff: float = float("inf")) -> Objective:
-    """The objective, smooth and with one minimum, where the loss is 0."""
+    """Return the objective: smooth, with one minimum where the loss is 0."""
     model = Thrown()
     scene = Scene(model, Blind(), Orbit(size=(4, 4)), model.params(dtype), DT, STEPS)
     times = DT * torch.arange(1, STEPS + 1, dtype=torch.float64)
@@ -98,16 +102,23 @@ def valley(dtype: torch.dtype = torch.float64, cliff: float = float("inf")) -> O
 
 
 def start(objective: Objective) -> Tensor:
-    """(2,): where the search begins."""
+    """Return the start (2,) of the search."""
     return objective.layout.encode({slot.name: slot.start for slot in objective.layout.slots})
 
 
 def shorter(objective: Objective) -> Objective:
-    """The same with half the horizon: what a schedule does on the way."""
+    """Return the objective with half the horizon, as after a change of a schedule."""
     return objective.with_horizon(0.5)
 
 
 def small_fit(dtype: torch.dtype = torch.float64) -> tuple[Objective, Tensor, dict[str, float]]:
-    """A fit of two unknowns that takes milliseconds: the objective, (2,) where to begin, and the truth by name."""
+    """Return a fit of two unknowns that takes milliseconds.
+
+    Args:
+        dtype: Precision.
+
+    Returns:
+        The objective, the start (2,), and the truth by name.
+    """
     objective = valley(dtype)
     return objective, start(objective), dict(TRUTH)

@@ -1,4 +1,4 @@
-"""Small views and targets to try losses on: an object that is not quite where it should be."""
+"""Small views and targets for trying losses: an object that is slightly displaced."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from diffloom_fitting.losses.track import measure_outline_tracks
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
 
-#: Frames, rows and columns: three different numbers, so that swapped axes show.
+#: Frames, rows and columns: three different numbers, so that swapped axes fail.
 FRAMES, HEIGHT, WIDTH = 3, 12, 16
 NODES = 5
 
 
 def coverage(shift: float, dtype: torch.dtype = torch.float64) -> Tensor:
-    """(frames, height, width): a disc of radius 4 px with a soft rim, moved to the right by ``shift`` [px]; inside it
-    is exactly 1 and far outside exactly 0, as in a rendered image."""
+    """Return the coverage (frames, height, width) of a disc of radius 4 px with a soft rim, moved right by ``shift``
+    [px].
+
+    It is exactly 1 inside and 0 far outside, as in a rendered image.
+    """
     rows = torch.arange(HEIGHT, dtype=torch.float64)[:, None] - 5.6
     columns = torch.arange(WIDTH, dtype=torch.float64) - 6.3 - shift
     drift = torch.arange(FRAMES, dtype=torch.float64)[:, None, None]
@@ -26,7 +29,9 @@ def coverage(shift: float, dtype: torch.dtype = torch.float64) -> Tensor:
 
 
 def tensors(shift: float, tint: float, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
-    """What a view shows, by name: "rgba", "silhouette", "depth", "outline" and "q". tint: added to the colours."""
+    """Return the tensors of a view by name: "rgba", "silhouette", "depth", "outline" and "q"; tint is added to the
+    colours.
+    """
     alpha = coverage(shift, torch.float64)
     ramp = torch.linspace(0.2, 0.7, WIDTH, dtype=torch.float64).expand(FRAMES, HEIGHT, WIDTH)
     colour = torch.stack([ramp, 0.9 - ramp, 0.5 * ramp], dim=-1) + tint
@@ -48,19 +53,19 @@ def tensors(shift: float, tint: float, dtype: torch.dtype = torch.float64) -> di
 
 
 def times() -> Tensor:
-    """(frames,) [s]."""
+    """Return the times (frames,) [s]."""
     return 0.1 * torch.arange(FRAMES, dtype=torch.float64)
 
 
 def target(dtype: torch.dtype = torch.float64) -> Target:
-    """A synthesised target: images with coverage, masks, states and tracks."""
+    """Return a synthesised target: images with coverage, masks, states and tracks."""
     shown = tensors(0.0, 0.0, dtype)
     tracks = torch.cat([measure_outline_tracks(shown["outline"]), torch.ones(FRAMES, 1, dtype=dtype)], dim=1)
     return Target(times(), frames=shown["rgba"], masks=shown["silhouette"], q=shown["q"], tracks=tracks)
 
 
 def view(shown: dict[str, Tensor], outputs: tuple[str, ...]) -> View:
-    """A view of some tensors; only what a loss asks for is there, as in a fit."""
+    """Return a view with only the outputs that a loss asks for, as in a fit."""
     if outputs == ("outline",):
         return View(None, shown["q"], None, times(), outline=shown["outline"])
     image = Image(**{name: shown[name] for name in outputs}) if outputs else None

@@ -1,4 +1,4 @@
-"""What is sought: named unknowns, the space each is searched in, and the flat vector an optimiser moves."""
+"""Unknowns: their names, their search spaces, and the flat vector that an optimiser moves."""
 
 from diffloom_fitting.unknowns.layout import Slot, UnknownLayout, can_be_sought, component, make_pattern_slot, resolve
 from diffloom_fitting.unknowns.spaces import Bounded, Free, Log, Space, choose_space

@@ -1,4 +1,4 @@
-"""The vector an optimiser moves: where each unknown lies in it, and how what a person says is unknown gets there."""
+"""Layout of unknowns in the vector that an optimiser moves."""
 
 from __future__ import annotations
 
@@ -21,9 +21,20 @@ from diffloom_fitting.validation import shown
 
 @dataclass(frozen=True)
 class Slot:
-    """One unknown's place: ``shape`` numbers in ``space``, put into rows ``only`` of ``base`` (or replacing it). part:
-    which number of the vector ``of`` it is, such as 1 for "velocity.y"; the others stay as in ``base``. along:
-    (numbers, row) patterns that the numbers are multiplied with, and that add up to the parameter."""
+    """Position of one unknown in the vector.
+
+    Args:
+        name: Name of the unknown.
+        unit: Its unit.
+        shape: Shape of its numbers.
+        space: Its search space.
+        start: Its start, of this shape.
+        only: Rows of ``base`` that the numbers replace; None for all.
+        base: The parameter's present value, for ``only`` and ``of``.
+        of: Vector whose component it is, such as "velocity" for "velocity.y"; other components stay as in ``base``.
+        part: Number of the component.
+        along: (numbers, row), patterns that the numbers are multiplied with and that add up to the parameter.
+    """
 
     name: str
     unit: str
@@ -38,11 +49,18 @@ class Slot:
 
     @property
     def size(self) -> int:
-        """How many numbers."""
+        """Number of numbers."""
         return int(torch.Size(self.shape).numel())
 
     def value(self, z: Tensor) -> Tensor:
-        """The parameter from this slot's part of the vector."""
+        """Return the parameter.
+
+        Args:
+            z: This slot's part of the vector.
+
+        Returns:
+            The parameter, in its unit.
+        """
         found = self.space.decode(z.reshape(self.shape))
         if self.along is not None:
             return found.reshape(-1) @ self.along
@@ -55,7 +73,12 @@ class Slot:
 
 @dataclass(frozen=True)
 class UnknownLayout:
-    """All unknowns in order; ``dtype`` is that of the scene, so the vector has its precision."""
+    """All unknowns in order.
+
+    Args:
+        slots: Position of each unknown.
+        dtype: Precision of the vector, that of the scene.
+    """
 
     slots: tuple[Slot, ...]
     dtype: torch.dtype
@@ -67,7 +90,9 @@ class UnknownLayout:
                 raise InputError(f"unknown {name!r} is given {names.count(name)} times; name each once")
         for slot in self.slots:
             if slot.of in names:
-                raise InputError(f"unknown {slot.name!r}: {slot.of!r} is sought as a whole; seek it or its parts")
+                raise InputError(
+                    f"unknown {slot.name!r}: {slot.of!r} is an unknown too; seek the vector or its components"
+                )
 
     @property
     def size(self) -> int:
@@ -75,11 +100,22 @@ class UnknownLayout:
         return sum(slot.size for slot in self.slots)
 
     def start(self) -> Tensor:
-        """(size,): the vector of the unknowns' starts."""
+        """Return the vector of the unknowns' starts.
+
+        Returns:
+            (size,).
+        """
         return self.encode({slot.name: slot.start for slot in self.slots})
 
     def encode(self, values: Mapping[str, Tensor]) -> Tensor:
-        """(size,): the vector of the given values, each of its slot's shape (or one that broadcasts to it)."""
+        """Return the vector of given values.
+
+        Args:
+            values: Values by name, each of its slot's shape or broadcast to it.
+
+        Returns:
+            (size,).
+        """
         parts = [
             slot.space.encode(values[slot.name].to(self.dtype).expand(slot.shape), slot.name).reshape(-1)
             for slot in self.slots
@@ -87,9 +123,16 @@ class UnknownLayout:
         return torch.cat(parts).detach().clone() if parts else torch.zeros(0, dtype=self.dtype)
 
     def decode(self, z: Tensor) -> dict[str, Tensor]:
-        """The parameters by name, differentiable with respect to ``z``."""
+        """Return the parameters of a vector.
+
+        Args:
+            z: (size,).
+
+        Returns:
+            Parameters by name, differentiable with respect to ``z``.
+        """
         found: dict[str, Tensor] = {}
-        # What a window has of its own lies over what all share.
+        # Parameters of a window override those of all windows.
         slots = sorted(zip(self.slots, self.split(z), strict=True), key=lambda pair: OF_WINDOW in pair[0].name)
         for slot, part in slots:
             value = slot.value(part)
@@ -103,16 +146,34 @@ class UnknownLayout:
         return found
 
     def sought(self, z: Tensor) -> dict[str, Tensor]:
-        """Only the numbers that are sought, by name, in the parameters' units."""
+        """Return the numbers of each unknown in their units, without rows or components that are fixed.
+
+        Args:
+            z: (size,).
+
+        Returns:
+            Numbers by name, differentiable with respect to ``z``.
+        """
         parts = zip(self.slots, self.split(z), strict=True)
         return {slot.name: slot.space.decode(part.reshape(slot.shape)) for slot, part in parts}
 
     def split(self, z: Tensor) -> Sequence[Tensor]:
-        """The vector cut into one part per unknown."""
+        """Split the vector into one part per unknown.
+
+        Args:
+            z: (size,).
+
+        Returns:
+            The parts.
+        """
         return torch.split(z, [slot.size for slot in self.slots])
 
     def labels(self) -> list[str]:
-        """One name per entry of the vector, such as ``density`` or ``velocity[3, 0]``."""
+        """Return one name per entry of the vector, such as ``density`` or ``velocity[3, 0]``.
+
+        Returns:
+            (size,) names.
+        """
         names: list[str] = []
         for slot in self.slots:
             if not slot.shape:
@@ -124,7 +185,18 @@ class UnknownLayout:
 
 
 def resolve(unknowns: Sequence[Unknown], scene: Scene) -> UnknownLayout:
-    """The layout of ``unknowns`` in ``scene``; a policy's weights all join under the name "policy"."""
+    """Build the layout of unknowns in a scene; the unknown "policy" stands for all weights of the policy.
+
+    Args:
+        unknowns: The unknowns.
+        scene: The scene.
+
+    Returns:
+        The layout.
+
+    Raises:
+        InputError: A name or a start does not fit the scene.
+    """
     slots: list[Slot] = []
     for unknown in unknowns:
         if unknown.name == "policy":
@@ -135,7 +207,15 @@ def resolve(unknowns: Sequence[Unknown], scene: Scene) -> UnknownLayout:
 
 
 def component(name: str, scene: Scene) -> tuple[str, int] | None:
-    """The vector and the number of it that a name such as "velocity.y" or "camera.centre.1" means; None for others."""
+    """Parse the name of a vector's component, such as "velocity.y" or "camera.centre.1".
+
+    Args:
+        name: The name.
+        scene: The scene.
+
+    Returns:
+        Name of the vector and number of the component; None for names of another form.
+    """
     whole, dot, last = name.rpartition(".")
     if not dot or name in (allowed := list_seekable(scene)) or whole not in allowed:
         return None
@@ -147,19 +227,27 @@ def component(name: str, scene: Scene) -> tuple[str, int] | None:
 
 
 def can_be_sought(name: str, scene: Scene) -> bool:
-    """Whether something in a scene, or a number of it, has this name."""
+    """Return true if something in a scene, or a component of it, has this name.
+
+    Args:
+        name: The name.
+        scene: The scene.
+
+    Returns:
+        True if it can be an unknown.
+    """
     name = strip_window(name)
     return name in list_seekable(scene) or component(name, scene) is not None
 
 
 def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Slot:
-    """The place of one number of a vector."""
+    """Return the slot of one component of a vector."""
     unit, bounds, full, present = _declared(whole, scene)
     if present is None:
         raise InputError(f"unknown {unknown.name!r}: {whole!r} has no value in the scene; give one in [params]")
     if unknown.only is not None:
         raise InputError(
-            f"unknown {unknown.name!r}: got only={list(unknown.only)}; expected none for a part of a vector"
+            f"unknown {unknown.name!r}: got only={list(unknown.only)}; expected none for a component of a vector"
         )
     base = present.detach().expand(full).clone()
     start = base[..., part] if unknown.start is None else _tensor(unknown.name, unknown.start, unit, scene.dtype)
@@ -219,7 +307,18 @@ def _slot(unknown: Unknown, scene: Scene) -> Slot:
 
 
 def make_pattern_slot(unknown: Unknown, unit: str, bounds: Bounds, full: tuple[int, ...], start: Tensor) -> Slot:
-    """The place of numbers that are multiplied with patterns; full: shape of the parameter that these add up to."""
+    """Build the slot of numbers that are multiplied with patterns.
+
+    Args:
+        unknown: The unknown, with ``along``.
+        unit: Unit of the parameter.
+        bounds: Bounds of the parameter.
+        full: Shape of the parameter.
+        start: Start of the numbers.
+
+    Returns:
+        The slot.
+    """
     rows = torch.atleast_2d(torch.as_tensor(unknown.along, dtype=start.dtype))
     what = f"unknown {unknown.name!r}"
     if unknown.each or unknown.only is not None:
@@ -233,7 +332,7 @@ def make_pattern_slot(unknown: Unknown, unit: str, bounds: Bounds, full: tuple[i
 
 
 def _tensor(name: str, value: object, unit: str, dtype: torch.dtype) -> Tensor:
-    """A start as a tensor: numbers, lists, arrays, and texts with a unit."""
+    """Convert a start to a tensor: numbers, lists, arrays, and texts with a unit."""
     if isinstance(value, str | list | tuple | int | float) and not isinstance(value, bool):
         value = quantity(list(value) if isinstance(value, tuple) else value, unit, f"unknown {name!r}")
     try:
@@ -246,7 +345,7 @@ def _tensor(name: str, value: object, unit: str, dtype: torch.dtype) -> Tensor:
 
 
 def _is_vector(name: str, scene: Scene, full: tuple[int, ...]) -> bool:
-    """Whether an unknown's last axis is that of a vector (x, y, z), and not of elements that may share a value."""
+    """Return true if an unknown's last axis has components (x, y, z), and not elements that may share a value."""
     if name.startswith("appearance."):
         return name == "appearance.colour"
     if name.startswith("camera."):
@@ -267,11 +366,12 @@ def _base(what: str, only: tuple[int, ...], full: tuple[int, ...], present: Tens
 
 
 def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Tensor | None]:
-    """(unit, bounds, full shape, value in the scene) of anything that can be sought."""
+    """Return unit, bounds, full shape and present value of anything that can be sought."""
     allowed = list_seekable(scene)
     if name not in allowed:
         raise InputError(
-            f"no unknown can be called {name!r}{suggest_name(name, allowed)} There are: {', '.join(allowed)}"
+            f"unknown {name!r}: the scene has nothing of this name{suggest_name(name, allowed) or '.'} It has: "
+            f"{', '.join(allowed)}"
         )
     if name == "appearance.colour":
         colour = scene.appearance.colour

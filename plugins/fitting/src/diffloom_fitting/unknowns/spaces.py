@@ -1,4 +1,4 @@
-"""Spaces to search in: maps between a quantity x and an unbounded number z that an optimiser may move freely."""
+"""Search spaces: maps between a quantity x and an unbounded number z that an optimiser moves."""
 
 from __future__ import annotations
 
@@ -15,33 +15,71 @@ Bounds = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Free:
-    """x = scale z: for quantities of either sign. ``scale`` is the size of a natural change of x."""
+    """Linear space, x = scale z, for quantities of either sign.
+
+    Args:
+        scale: Size of a natural change of x.
+    """
 
     scale: float = 1.0
 
     def decode(self, z: Tensor) -> Tensor:
-        """x of z."""
+        """Return x.
+
+        Args:
+            z: Searched numbers.
+
+        Returns:
+            x.
+        """
         return z * self.scale
 
     def encode(self, x: Tensor, name: str) -> Tensor:
-        """z of x; ``name`` is used in errors."""
+        """Return z.
+
+        Args:
+            x: Quantity.
+            name: Its name in errors.
+
+        Returns:
+            z.
+        """
         return x / self.scale
 
 
 @dataclass(frozen=True)
 class Log:
-    """x = low + exp(scale z): for quantities that may not fall below ``low``; a step in z is a factor in x - low.
-    ``scale`` is the size of a natural change, as a logarithm."""
+    """Logarithmic space, x = low + exp(scale z), for quantities above ``low``; a step in z is a factor on x - low.
+
+    Args:
+        low: Lower bound.
+        scale: Size of a natural change, as a logarithm.
+    """
 
     low: float = 0.0
     scale: float = 1.0
 
     def decode(self, z: Tensor) -> Tensor:
-        """x of z."""
+        """Return x.
+
+        Args:
+            z: Searched numbers.
+
+        Returns:
+            x.
+        """
         return self.low + torch.exp(z * self.scale)
 
     def encode(self, x: Tensor, name: str) -> Tensor:
-        """z of x; ``name`` is used in errors."""
+        """Return z.
+
+        Args:
+            x: Quantity above ``low``.
+            name: Its name in errors.
+
+        Returns:
+            z.
+        """
         if bool((x <= self.low).any()):
             raise InputError(
                 f"unknown {name!r}: got a start of {float(x.min()):g}, but it is searched in log space above "
@@ -52,17 +90,37 @@ class Log:
 
 @dataclass(frozen=True)
 class Bounded:
-    """x = low + (high - low) / (1 + exp -z): for quantities between two bounds."""
+    """Logistic space, x = low + (high - low) / (1 + exp -z), for quantities between two bounds.
+
+    Args:
+        low: Lower bound.
+        high: Upper bound.
+    """
 
     low: float
     high: float
 
     def decode(self, z: Tensor) -> Tensor:
-        """x of z."""
+        """Return x.
+
+        Args:
+            z: Searched numbers.
+
+        Returns:
+            x.
+        """
         return self.low + (self.high - self.low) * torch.sigmoid(z)
 
     def encode(self, x: Tensor, name: str) -> Tensor:
-        """z of x; ``name`` is used in errors."""
+        """Return z.
+
+        Args:
+            x: Quantity between the bounds.
+            name: Its name in errors.
+
+        Returns:
+            z.
+        """
         part = (x - self.low) / (self.high - self.low)
         if bool(((part <= 0.0) | (part >= 1.0)).any()):
             worst = x.flatten()[int((part - 0.5).abs().argmax())]
@@ -77,10 +135,15 @@ Space = Free | Log | Bounded
 
 
 def choose_space(bounds: Bounds, kind: str | None = None, scale: float = 1.0) -> Space:
-    """The space that suits ``bounds`` (low, high), each may be None.
+    """Choose a search space.
 
-    kind: None chooses log for (low, None), bounded for (low, high) and free otherwise; "free", "log" or "bounded" ask
-    for one. scale: the size of a natural change in the free space, or as a logarithm in the log space.
+    Args:
+        bounds: (low, high), each may be None.
+        kind: "free", "log" or "bounded"; None chooses log for (low, None), bounded for (low, high), else free.
+        scale: Size of a natural change, in the unit for free, as a logarithm for log.
+
+    Returns:
+        The space.
     """
     low, high = bounds
     if kind is None:

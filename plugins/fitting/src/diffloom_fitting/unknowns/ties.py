@@ -1,4 +1,4 @@
-"""Moving only part of the unknowns, or several of them as one."""
+"""Ties: maps from a shorter vector, to move only part of the unknowns or several of them as one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from diffloom_fitting.unknowns.layout import UnknownLayout
 
 @dataclass(frozen=True)
 class Tie:
-    """A shorter vector that stands for the full one.
+    """Map from a short vector to the full one.
 
-    index: (full size,) which entry of the short vector each full entry follows, -1 for those that stay. base: (full
-    size,) their values. Entries that share an index move as one. offset: (full size,) what each keeps of its own
-    beside the short vector's entry.
+    Args:
+        index: (full size,), entry of the short vector that each full entry follows; -1 for entries that stay. Entries
+            that share an index move as one.
+        base: (full size,), values of the entries that stay.
+        offset: (full size,), added to the short vector's entry.
     """
 
     index: Tensor
@@ -32,12 +34,26 @@ class Tie:
         return int(self.index.max()) + 1
 
     def expand(self, short: Tensor) -> Tensor:
-        """The full vector, differentiable with respect to the short one."""
+        """Return the full vector.
+
+        Args:
+            short: The short vector.
+
+        Returns:
+            The full vector, differentiable with respect to the short one.
+        """
         moved = short[self.index.clamp(min=0)] + self.offset
         return torch.where(self.index >= 0, moved, self.base)
 
     def reduce(self, full: Tensor) -> Tensor:
-        """The short vector nearest to a full one: the mean of the entries that move as one."""
+        """Return the short vector nearest to a full one.
+
+        Args:
+            full: The full vector.
+
+        Returns:
+            The short vector: means of the entries that move as one.
+        """
         follows = self.index >= 0
         total = torch.zeros(self.size, dtype=full.dtype).index_add(0, self.index[follows], full[follows])
         count = torch.bincount(self.index[follows], minlength=self.size).to(full.dtype)
@@ -47,18 +63,25 @@ class Tie:
 def make_tie(
     layout: UnknownLayout, base: Tensor, only: Sequence[str] | None, shared: Sequence[str], together: Sequence[str] = ()
 ) -> Tie:
-    """The tie that moves only the unknowns named in ``only`` (None: all).
+    """Build the tie of a stage.
 
-    The rows of those in ``shared`` take one value; those in ``together`` move by the same amount and so keep their
-    differences (their ratios, when they are searched in log space). base: (size,) the full vector, where the others
-    stay.
+    Args:
+        layout: Positions of all unknowns.
+        base: (size,), the full vector.
+        only: Names of the unknowns that move; None for all.
+        shared: Unknowns whose rows take one value.
+        together: Unknowns whose rows move by the same amount and so keep their differences (in log space, their
+            ratios).
+
+    Returns:
+        The tie.
     """
     names = [slot.name for slot in layout.slots]
     joined = (*shared, *together)
     for name in (*(only or ()), *joined):
         if name not in names:
             raise InputError(
-                f"stage: no unknown is called {name!r}{suggest_name(name, names)} There are: {', '.join(names)}"
+                f"stage: there is no unknown {name!r}{suggest_name(name, names) or '.'} There are: {', '.join(names)}"
             )
     parts = []
     count = 0
@@ -70,7 +93,7 @@ def make_tie(
         parts.append(count + torch.arange(slot.size) % row)
         count += row
     if count == 0:
-        raise InputError("stage: nothing is left to move; name at least one unknown in only")
+        raise InputError("stage.only: no unknown moves; name at least one")
     index, none = torch.cat(parts), torch.zeros_like(base.detach())
     tie = Tie(index, base.detach().clone(), none)
     kept = torch.cat([torch.full((slot.size,), slot.name in together) for slot in layout.slots]) & (index >= 0)

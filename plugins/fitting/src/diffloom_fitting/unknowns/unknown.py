@@ -1,4 +1,4 @@
-"""One thing that is sought."""
+"""Unknown: a quantity that a fit seeks."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from diffloom_fitting.validation import real, shown, whole
 
 @dataclass(frozen=True)
 class Unknown:
-    """A parameter of the model, or of the image, that a fit is to find.
+    """A quantity that a fit seeks: a parameter of the model, or a property of camera or appearance.
 
-    name: a parameter of the model; or "camera.distance", "camera.elevation", "camera.azimuth", "camera.fov",
-        "camera.target", "appearance.colour".
-    start: where the search begins: a number, list, array or tensor in the parameter's unit, or a text with a unit,
-        such as "2 kPa"; None takes the scene's value.
-    each: False seeks values of start's own shape (a number is shared by all elements), True one value per element.
-    only: rows of the parameter that are sought; the others keep the scene's values. None seeks all.
-    space: "free", "log" or "bounded"; None lets the parameter's bounds decide. bounds: narrower ones of your own.
-    scale: the size of a natural change: in the parameter's unit in the free space, as a logarithm in the log space.
-    along: for a number that stands for a row, the pattern that it is multiplied with, such as (1, 1, 1, 0, 0, 0) for
-        the inertia of a cube; for several numbers a pattern each, which add up.
+    Args:
+        name: Name of a parameter, or "camera.distance", "camera.elevation", "camera.azimuth", "camera.fov",
+            "camera.target", "appearance.colour" and so on.
+        start: Start of the search: a number, list, array or tensor in the parameter's unit, or a text with a
+            unit, for example "2 kPa"; None for the scene's value.
+        each: True for one value per element; False for values of start's own shape (a number is shared by all
+            elements).
+        only: Rows of the parameter that are sought; None for all.
+        space: "free", "log" or "bounded"; None chooses by the bounds.
+        bounds: Narrower bounds than the parameter's own.
+        scale: Size of a natural change: in the unit for the free space, as a logarithm for the log space.
+        along: Pattern that a number is multiplied with to give a row, such as (1, 1, 1, 0, 0, 0) for the inertia of a
+            cube; for several numbers a pattern each, which add up.
     """
 
     name: str
@@ -57,7 +60,7 @@ class Unknown:
 
 
 def _bounds(what: str, given: object) -> Bounds:
-    """(low, high), each a number or None, the first smaller."""
+    """Return (low, high), each a number or None, the first smaller."""
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise InputError(f"{what}: got bounds={shown(given)}; expected (low, high), each a number or None")
     low, high = (None if end is None else real(f"{what}: bounds", end) for end in given)
@@ -70,7 +73,7 @@ Sought = Mapping[str, object] | Sequence[Unknown | str]
 
 
 def as_unknowns(sought: Sought) -> tuple[Unknown, ...]:
-    """A list of ``Unknown`` from any of the short forms."""
+    """Return a tuple of ``Unknown`` from any of the short forms."""
     if isinstance(sought, Unknown | str):
         sought = [sought]
     if isinstance(sought, Mapping):
