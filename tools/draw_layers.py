@@ -27,17 +27,17 @@ PLACES: dict[str, tuple[int, str]] = {
     "fitting": (905, "scenes, losses, optimisers"),
     "testing": (905, "conformance suites"),
     "mechanics": (640, "forces, contact, integrators"),
-    "raster": (185, "what rasterisers share"),
+    "raster": (185, "parts of rasterisers"),
     "geometry": (840, "meshes and their files"),
     "kernels": (415, "compiled device code"),
     "core": (630, "interfaces, plugins, simulate"),
 }
 WIDTH, HEIGHT, ROW = 200, 48, 76
-MEMBER_WIDTH, MEMBER_HEIGHT, PER_LINE, GAP = 90, 26, 4, 6
+MEMBER_WIDTH, MEMBER_HEIGHT, LINES, GAP = 90, 26, 2, 6
 CELL, LABEL = 16, 134
 MARGIN, PAGE = 24, 1134
 #: Layer of the frames, and how far it and the layers below it are moved down, to leave space for the table.
-FRAMES, DOWN = 5, 110
+FRAMES, DOWN = 5, 124
 
 STYLE = """
 text { font-family: system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1c2733 }
@@ -111,8 +111,8 @@ def _center(name: str, layer: int, layers: dict[str, int]) -> tuple[float, float
     if not frame:
         return x, y
     members = sorted(other for other in layers if _frame(other) == frame)
-    line, place = divmod(members.index(name), PER_LINE)
-    across = min(len(members), PER_LINE)
+    across = -(-len(members) // LINES)
+    line, place = divmod(members.index(name), across)
     return x + (place - (across - 1) / 2) * (MEMBER_WIDTH + GAP), y + (line - 0.5) * (MEMBER_HEIGHT + GAP)
 
 
@@ -190,7 +190,7 @@ def _table(order: list[str], layer: dict[str, int], imports: dict[str, set[str]]
                 lines.append(f'<rect class="own" x="{across - 6}" y="{down - 6}" width="12" height="12" rx="2"/>')
             elif other in imports[name]:
                 lines.append(f'<circle class="dot" cx="{across}" cy="{down}" r="4"/>')
-    note = "A dot: the row imports the column. Arrows: the same, without imports that follow from others."
+    note = "A dot: the row imports the column. Arrows: the same, without imports that follow from other imports."
     return [*lines, f'<text class="note" x="{MARGIN}" y="{top + size + 22}">{note}</text>']
 
 

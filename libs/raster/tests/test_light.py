@@ -13,7 +13,7 @@ def vectors(seed, n=5):
     return torch.randn((n, 3), generator=torch.Generator().manual_seed(seed), dtype=D)
 
 
-def test_unlit_shows_the_colour_itself():
+def test_unlit_shows_the_own_colour():
     c = torch.rand((4, 3))
     assert shade(c, c, c, c, Material("unlit"), ()) is c
 

@@ -52,6 +52,6 @@ def test_only_ambient_light_has_no_rows():
     assert make_light_tables((Material(),), (AmbientLight(1.0),), D, CPU).table.shape == (1, 0, 9)
 
 
-def test_what_is_no_light_is_refused():
+def test_an_unknown_light_is_refused():
     with pytest.raises(InputError, match="expected an ambient, point, directional or harmonic light"):
         make_light_tables((Material(),), ("lamp",), D, CPU)

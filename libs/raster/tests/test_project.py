@@ -26,7 +26,7 @@ def test_a_point_is_seen_where_the_camera_says():
     assert torch.allclose(depth, -seen[..., 2])
 
 
-def test_what_the_camera_looks_at_is_in_the_middle():
+def test_the_camera_target_is_in_the_middle():
     place = project(torch.zeros((1, 1, 3), dtype=torch.float64), camera())
     assert torch.allclose(place[0, 0, :2], torch.zeros(2, dtype=torch.float64), atol=1e-12)
     assert place[0, 0, 2] == pytest.approx(30.0**0.5)
@@ -40,7 +40,7 @@ def test_up_is_up_and_right_is_right():
 
 
 @pytest.mark.parametrize("frames", [1, 3])
-def test_frames_of_a_camera_go_with_those_of_the_surface(frames):
+def test_frames_of_camera_and_surface_are_combined(frames):
     cam = camera(3)
     p = points(frames)
     seen = project(p, cam)

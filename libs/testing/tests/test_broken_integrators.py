@@ -221,14 +221,14 @@ BROKEN = {
 }
 
 
-def test_the_sound_original_passes_everything():
+def test_the_intact_original_passes_all_checks():
     report = run_suite(integrator_subject(Wrapped))
     assert not report.failures, str(report)
     assert report.skipped_families == {}
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_it_is_caught_by_the_check_meant_for_it(fault):
+def test_a_broken_subject_fails_its_check(fault):
     integrator, meant = BROKEN[fault]
     MEMORY.clear()
     report = run_suite(integrator_subject(integrator), families=[meant.split(".")[0]])

@@ -312,14 +312,14 @@ def failures(model, family):
     return {result.check: result.detail for result in report.results if result.outcome is CheckOutcome.FAILED}
 
 
-def test_the_sound_original_passes_everything():
+def test_the_intact_original_passes_all_checks():
     report = run_suite(model_subject(Sound))
     assert not report.failures, str(report)
     assert set(report.skipped_families) == {"impacts"}, "it claims no contact"
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_it_is_caught_by_the_check_meant_for_it(fault):
+def test_a_broken_subject_fails_its_check(fault):
     model, meant = BROKEN[fault]
     found = failures(model, meant.split(".")[0])
     assert meant in found, f"{meant} does not see it; failing: {sorted(found)}"

@@ -449,7 +449,7 @@ BROKEN = {
 }
 
 
-def test_the_sound_original_passes_everything():
+def test_the_intact_original_passes_all_checks():
     for renderer in (SOUND["class"], Wrapped):
         report = run_suite(renderer_subject(renderer))
         assert not report.failures, str(report)
@@ -462,7 +462,7 @@ def test_sound_materials_pass():
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_it_is_caught_by_the_check_meant_for_it(fault):
+def test_a_broken_subject_fails_its_check(fault):
     renderer, meant = BROKEN[fault]
     MEMORY.clear()
     report = run_suite(renderer_subject(renderer), families=[meant.split(".")[0]])

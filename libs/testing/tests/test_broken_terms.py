@@ -136,7 +136,7 @@ BROKEN: Mapping[type, str] = {
 }
 
 
-def test_the_sound_one_passes_all_and_says_what_it_compared():
+def test_the_intact_term_passes_and_counts_its_comparisons():
     report = check_term(Sound)
     assert report.count(CheckOutcome.PASSED) > 15
     skipped = {r.check for r in report.results if r.outcome is CheckOutcome.SKIPPED}
@@ -144,13 +144,13 @@ def test_the_sound_one_passes_all_and_says_what_it_compared():
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
-def test_each_fault_is_found_by_the_check_meant_for_it(broken):
+def test_each_fault_fails_its_check(broken):
     families = ("declarations", "fits", "force", "gradients", "claims", "determinism")
     report = run_suite(term_subject(broken), families=families)
     assert BROKEN[broken] in [result.check for result in report.failures], str(report)
 
 
-def test_what_does_nothing_is_skipped_or_failed_but_never_passed():
+def test_a_term_without_effect_is_skipped_or_fails():
     report = run_suite(term_subject(Idle), families=("force", "gradients", "claims", "motion"))
     passed = {result.check for result in report.results if result.outcome is CheckOutcome.PASSED}
     assert passed == set()

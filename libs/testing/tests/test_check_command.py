@@ -134,7 +134,7 @@ def test_a_kind_that_a_plugin_brings_has_the_suite_that_it_registers(run, regist
     assert "FAILED   volume.loud" in bad.output
 
 
-def test_a_kind_without_a_suite_is_loaded_and_said_so(run):
+def test_a_kind_without_a_suite_is_loaded_and_reported(run):
     result = run("plugins", "check", "hunt_crossley")
     assert result.exit_code == 0
     assert "the kind 'contact law' has no suite; only loaded" in result.output

@@ -10,7 +10,7 @@ from diffloom_testing.results import (
     Skip,
     check,
     require,
-    run,
+    run_check,
     validate_reasons,
 )
 
@@ -41,7 +41,7 @@ def skipping(subject):
 
 
 def test_outcomes_and_details():
-    results = [run(Item(each, None), {}) for each in (passing, failing, skipping)]
+    results = [run_check(Item(each, None), {}) for each in (passing, failing, skipping)]
     assert [(r.check, r.outcome, r.detail) for r in results] == [
         ("family.passing", CheckOutcome.PASSED, "a note"),
         ("family.failing", CheckOutcome.FAILED, "ValueError: what went wrong"),
@@ -50,7 +50,9 @@ def test_outcomes_and_details():
 
 
 def test_a_report_counts_and_names_the_families_that_were_skipped():
-    report = CheckReport("model", "toy", tuple(run(Item(each, None), {}) for each in (passing, failing, skipping)))
+    report = CheckReport(
+        "model", "toy", tuple(run_check(Item(each, None), {}) for each in (passing, failing, skipping))
+    )
     assert report.summary == "model toy: 2 checks ran: 1 passed, 1 failed, 1 skipped; 1 compared something"
     assert report.skipped_families == {"other": "why not"}
     with pytest.raises(AssertionError, match="FAILED family.failing: ValueError: what went wrong"):
@@ -67,10 +69,10 @@ def test_an_expected_failure_needs_a_reason_and_a_check():
 
 
 def test_an_expected_failure_is_counted_apart_and_must_fail():
-    expected = run(Item(failing, None), {"family.failing": "a known limit"})
+    expected = run_check(Item(failing, None), {"family.failing": "a known limit"})
     assert expected.outcome is CheckOutcome.EXPECTED
     assert "a known limit" in expected.detail and "what went wrong" in expected.detail
-    surprise = run(Item(passing, None), {"family.passing": "a known limit"})
+    surprise = run_check(Item(passing, None), {"family.passing": "a known limit"})
     assert surprise.outcome is CheckOutcome.FAILED
     assert "passes, but was expected to fail: a known limit" in surprise.detail
     report = CheckReport("model", "toy", (expected, CheckResult("family.passing", CheckOutcome.PASSED)))
@@ -80,9 +82,9 @@ def test_an_expected_failure_is_counted_apart_and_must_fail():
 
 
 def test_a_check_that_compared_nothing_is_skipped():
-    result = run(Item(idle, None), {})
+    result = run_check(Item(idle, None), {})
     assert (result.outcome, result.detail) == (CheckOutcome.SKIPPED, "nothing was compared: a note")
-    assert run(Item(passing, None), {}).comparisons == 1
+    assert run_check(Item(passing, None), {}).comparisons == 1
 
 
 def test_vanishing_gradients_are_skipped_or_noted():

@@ -9,7 +9,7 @@ from diffloom.interfaces import CustomStep, ExampleSettings, Model, ParamSpec, S
 from diffloom_testing import check_integrator, check_model
 from diffloom_testing.parametrize import find_subject
 from diffloom_testing.subjects import model_subject
-from diffloom_testing.suites import items
+from diffloom_testing.suites import list_checks
 from diffloom_testing.systems import ToyChain
 
 
@@ -129,7 +129,7 @@ def test_an_integrator_by_name_class_or_instance():
 
 
 def test_cases_are_items_of_their_own():
-    names = [item.name for item in items(model_subject(ToyChain), ["gradients"])]
+    names = [item.name for item in list_checks(model_subject(ToyChain), ["gradients"])]
     assert names[0] == "gradients.start"
     assert "gradients.parameter[stiffness]" in names
     assert len(names) == 1 + len(ToyChain().specs)

@@ -131,7 +131,7 @@ def test_checkpoints_keep_little_for_the_way_back():
     assert kept["segments"] < 0.1 * kept["stored"]
 
 
-def test_a_policy_acts_on_what_it_sees_and_holds_until_it_sees_again():
+def test_a_policy_holds_its_action_between_observations():
     class Brake(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -147,7 +147,7 @@ def test_a_policy_acts_on_what_it_sees_and_holds_until_it_sees_again():
     assert torch.equal(made.control["push"][5:, 0], (-2.0 * speed[1]).expand(5))
 
 
-def test_an_image_policy_sees_what_the_camera_shows():
+def test_an_image_policy_observes_the_camera_image():
     scene = policy_scene(IMAGE)
     state = scene.model.initial_state(scene.params)
     seen = ImageObservation((16, 16)).observed(scene, state, scene.params, {})

@@ -59,7 +59,7 @@ def test_gymnasium_finds_nothing_wrong(observe):
 
 
 @pytest.mark.parametrize("loss", [PixelError(), Moments()], ids=["pixels", "moments"])
-def test_the_return_is_minus_what_a_fit_minimises(loss):
+def test_the_return_is_minus_the_objective_of_a_fit(loss):
     made = replace(task(), loss=loss)
     env = SceneEnv(made, every=3)
     rng = np.random.default_rng(0)
@@ -74,7 +74,7 @@ def test_the_return_is_minus_what_a_fit_minimises(loss):
     assert sum(reward for _, reward, *_ in steps) == pytest.approx(-scene_value.value, rel=1e-12)
 
 
-def test_a_policy_plays_as_it_does_in_a_fit():
+def test_a_policy_acts_in_the_environment_as_in_a_fit():
     made = task()
     env = SceneEnv(made)
     assert (env.every, env.drives, env.limit) == (3, "push", 2.0)
@@ -116,7 +116,7 @@ def test_seeds_draw_tasks_and_options_start_elsewhere():
         env.reset(options={"values": {"velocty": 1.0}})
 
 
-def test_images_are_bytes_of_what_the_camera_sees():
+def test_image_observations_are_bytes_of_the_camera_image():
     env = SceneEnv(task(), observe=ImageObservation((16, 12), frames=2), render_mode="rgb_array")
     first, _ = env.reset()
     assert first.shape == (16, 12, 6) and first.dtype == np.uint8 and first.max() > 100

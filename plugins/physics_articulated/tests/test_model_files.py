@@ -156,7 +156,7 @@ BOMB = '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a
         ),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str, words: str) -> None:
+def test_refused_files(tmp_path: Path, text: str, words: str) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     (tmp_path / "outside.stl").write_text("solid")

@@ -9,7 +9,7 @@ import torch
 from diffloom import get_model
 
 
-def test_a_link_that_is_fixed_last_of_all_is_carried() -> None:
+def test_a_fixed_link_at_the_end_is_carried() -> None:
     """A fixed link has no coordinate, while all coordinates belong to another link."""
     arm = {"name": "arm", "axis": [0.0, 0.0, 1.0], "start": 0.5 * math.pi}
     hand = {"name": "hand", "parent": "arm", "joint": "fixed", "position": [0.0, -0.3, 0.0],

@@ -71,7 +71,7 @@ def test_scenes_of_a_batch_are_those_run_alone() -> None:
         assert torch.equal(alone, many[scene]) and torch.equal(slope, slopes[scene])
 
 
-def test_both_as_plain_python() -> None:
+def test_contact_tests_pass_in_the_interpreter() -> None:
     """Run these tests in the interpreter."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "slow", __file__],

@@ -60,7 +60,7 @@ def test_a_disc_tends_to_a_circle():
 
 
 @pytest.mark.parametrize(("plane", "normal"), [("xz", (0, 1, 0)), ("xy", (0, 0, 1)), ("zy", (1, 0, 0))])
-def test_planes_look_where_they_say(plane, normal):
+def test_planes_face_their_normal(plane, normal):
     for sheet in (grid((2, 2), plane=plane), disc(2, plane=plane)):
         direction = areas(sheet).sum(axis=0)
         assert direction / np.linalg.norm(direction) == pytest.approx(normal, abs=1e-14)

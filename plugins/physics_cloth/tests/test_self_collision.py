@@ -148,8 +148,8 @@ def test_friction_keeps_force_and_torque_and_has_an_exact_adjoint():
     assert backward == pytest.approx(forward, rel=1e-6)
 
 
-def test_off_costs_nothing():
-    """No term, no parameter: the system is that of a sheet that knows nothing of it."""
+def test_a_sheet_without_self_collision_has_neither_term_nor_parameter():
+    """Options of self-collision add exactly their own term and parameters."""
     off, on = ClothModel(SHEET), ClothModel(SHEET, self_collision=0.02)
     assert {s.name for s in on.specs} - {s.name for s in off.specs} == {"collision_stiffness", "collision_dissipation"}
     rough = ClothModel(SHEET, self_collision=0.02, self_friction=True)

@@ -40,7 +40,7 @@ def test_the_virial_of_the_forces_is_the_stress_times_the_area(planar):
     torch.testing.assert_close(acts, torch.cat([expected, zero]).sort().values, rtol=1e-9, atol=1e-7)
 
 
-def test_a_thickness_makes_it_a_pressure():
+def test_a_thickness_turns_stress_into_pressure():
     bare, known = ClothModel(SHEET), ClothModel(SHEET, thickness=5e-4)
     gradient = torch.diag(torch.tensor([1.2, 1.0, 1.0], dtype=torch.float64))
     path = stretched(bare, gradient)

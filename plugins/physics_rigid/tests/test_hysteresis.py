@@ -19,7 +19,7 @@ def ball(**values):
 
 
 @pytest.mark.parametrize("speed", [1.0, 3.0])
-def test_it_keeps_the_same_part_of_any_speed(speed):
+def test_restitution_is_the_same_at_any_speed(speed):
     model, params = ball(
         position=[0.0, 0.0301, 0.0], velocity=[0.0, -speed, 0.0], gravity=[0.0, 0.0, 0.0], contact_hysteresis=0.4,
         hysteresis_speed=1e-3,

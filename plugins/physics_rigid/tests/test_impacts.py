@@ -48,7 +48,7 @@ def tumbling_cube(seed: int) -> RigidModel:
     return RigidModel([{**cube, **contact, **{key: value.tolist() for key, value in start.items()}}])
 
 
-def test_the_gradient_of_a_tumbling_cube_says_what_a_change_does() -> None:
+def test_the_gradient_of_a_tumbling_cube_predicts_changes() -> None:
     names = ("contact_stiffness", "contact_dissipation", "friction")
     found = []
     for seed in range(6):
@@ -59,7 +59,7 @@ def test_the_gradient_of_a_tumbling_cube_says_what_a_change_does() -> None:
 
 
 @pytest.mark.parametrize(("toe", "part"), [(None, 0.25), (0.002, 1.0)])
-def test_the_gradient_of_a_bouncing_ball_says_what_a_change_does(toe: float | None, part: float) -> None:
+def test_the_gradient_of_a_bouncing_ball_predicts_changes(toe: float | None, part: float) -> None:
     """A ball moves 2 mm in a suggested step; without a toe of that length it takes shorter steps."""
     ball = {"shape": "sphere", "radius": 0.1, "mass": 1.0, "position": [0.0, 1.1, 0.0], "velocity": [0.5, 0.0, 0.2]}
     model = RigidModel(
@@ -91,7 +91,7 @@ def real_tosses() -> tuple[ModuleType, Path]:
 
 
 @pytest.mark.slow
-def test_the_gradient_of_real_tosses_says_what_a_change_does() -> None:
+def test_the_gradient_of_real_tosses_predicts_changes() -> None:
     tosses, folder = real_tosses()
     found = tosses.wide(folder, "hunt_crossley")
     print(found)
@@ -203,7 +203,7 @@ def test_a_toe_and_stribeck_friction_have_exact_gradients() -> None:
         ({"law": "linear", "toe": 1e-3}, {}, ["'linear'", "toe"]),
     ],
 )
-def test_what_belongs_to_another_law_is_refused_in_words(law: Any, table: dict[str, float], words: list[str]) -> None:
+def test_parameters_of_another_law_are_refused(law: Any, table: dict[str, float], words: list[str]) -> None:
     with pytest.raises(InputError) as error:
         RigidModel([{"shape": "sphere", **table}], contact=law)
     assert all(word in str(error.value) for word in words), str(error.value)

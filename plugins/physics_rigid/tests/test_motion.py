@@ -42,7 +42,7 @@ def test_torque_free_top_keeps_energy_and_momentum(angular_velocity: list[float]
     np.testing.assert_allclose(result.q[:, 0, 3:].norm(dim=1).numpy(), 1.0, atol=1e-14)
 
 
-def test_the_intermediate_axis_flips_and_the_others_do_not() -> None:
+def test_the_intermediate_axis_alone_flips() -> None:
     for axis, flips in ((0, False), (1, True), (2, False)):
         angular_velocity = [0.0, 0.0, 0.0]
         angular_velocity[axis] = 10.0
@@ -88,7 +88,7 @@ def test_free_flight_follows_the_exact_discrete_parabola() -> None:
     np.testing.assert_allclose(result.q[:, 0, :3].numpy(), exact.numpy(), atol=1e-12)
 
 
-def test_mass_does_not_show_in_free_fall_but_in_a_push() -> None:
+def test_mass_has_an_effect_in_a_push_and_none_in_free_fall() -> None:
     model = RigidModel(
         [{"shape": "box", "position": [0.0, 50.0, 0.0]}], pushes=[{"force": [1.0, 0.0, 0.0], "end": 0.1}]
     )

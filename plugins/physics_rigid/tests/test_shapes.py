@@ -33,7 +33,7 @@ def is_convex(name: str) -> bool:
     return math.isclose(ConvexHull(shape.vertices).volume, shape.solid.volume, rel_tol=1e-6)
 
 
-def test_a_handful_is_not_convex() -> None:
+def test_several_shapes_are_not_convex() -> None:
     assert sum(not is_convex(name) for name in SHAPES) >= 10
 
 

@@ -51,7 +51,7 @@ def test_an_articulated_body_moves_beside_others_with_exact_gradients():
     check_gradient(end, inputs, tolerance=1e-6)
 
 
-def test_it_is_drawn_with_the_others():
+def test_an_articulated_body_is_part_of_the_surface():
     world = scene()
     params = world.params(DOUBLE)
     path = simulate(world, params, dt=1e-3, steps=1, save=(0, 1))
@@ -95,13 +95,13 @@ def held(kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", HELD)
-def test_what_holds_a_link_has_exact_gradients(kind):
+def test_attachments_of_links_have_exact_gradients(kind):
     forces, inputs = held(kind)
     assert all(float(f.abs().max()) > 1e-3 for f in forces(**inputs).values())
     check_gradient(lambda **x: torch.cat([f.reshape(-1) for f in forces(**x).values()]), inputs, tolerance=1e-6)
 
 
-def test_links_are_held_as_plain_python():
+def test_attachment_tests_pass_in_the_interpreter():
     """Run these tests in the interpreter."""
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "slow", str(Path(__file__))]
     environment = {**os.environ, "DIFFLOOM_INTERPRET": "1"}

@@ -62,7 +62,7 @@ each_case = pytest.mark.parametrize(
 )
 
 
-def test_all_kinds_as_plain_python():
+def test_all_kinds_of_contact_pass_in_the_interpreter():
     """Gradients and forces of every kind of pair, by the same functions without compiling them."""
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-m", "slow or not slow", str(Path(__file__))]
     done = subprocess.run(

@@ -34,7 +34,7 @@ def test_parameters_controls_and_node_sets_go_by_the_names_of_bodies():
     assert all(float(dict(nodes.arrays)["gravity"][-1, 1]) == -1.0 for nodes in system.sets.values())
 
 
-def test_what_is_wrong_is_told_in_the_users_words():
+def test_errors_name_the_keys_of_the_user():
     bodies = {"ball": ball(), "net": net()}
     for settings, words in (
         ({"contacts": [{"between": ["ball", "nett"]}]}, "two of the bodies ball, net"),
@@ -61,7 +61,7 @@ def test_contacts_can_be_switched_off():
         assert not any(term.name.startswith("ball_net.") for term in world.dynamics(world.params(), Control()).terms)
 
 
-def test_a_pairs_value_is_what_the_contact_has():
+def test_a_value_of_a_pair_replaces_those_of_the_bodies():
     # One particle, deep in the ball and at rest: the force is the pair's stiffness times the depth.
     place = [[0.0, 0.08, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0]]
     point = get_model("springs")(place, [(0, 1)], on_ground=False)

@@ -41,7 +41,7 @@ def test_other_errors_are_not_hidden(fresh, monkeypatch, ball, camera):
         DibrRenderer(backend="kaolin").render(ball(), camera())
 
 
-def test_a_cpu_is_told_to_go_native(fresh, monkeypatch, ball, camera):
+def test_a_cpu_gets_the_advice_to_use_the_native_back_end(fresh, monkeypatch, ball, camera):
     monkeypatch.setattr(kaolin_backend, "import_kaolin_mesh", lambda: None)
     with pytest.raises(InputError, match='needs CUDA.*backend="native"'):
         DibrRenderer(backend="kaolin").render(ball(), camera())

@@ -78,7 +78,7 @@ def antialiased(surface, view, lights, times=8):
 
 @needed
 @pytest.mark.parametrize("name", SCENES)
-def test_the_matched_mode_draws_what_the_native_rasterizer_draws(name):
+def test_the_matched_mode_draws_like_the_native_rasterizer(name):
     surface, view, lights = SCENES[name]
     found = get_renderer("mitsuba")(samples=256).render(surface, view, lights).rgba
     off = found - antialiased(surface, view, lights)
@@ -160,7 +160,7 @@ def test_the_path_traced_mode_lights_shades_and_casts_shadows():
 
 
 @needed
-def test_frames_have_samples_of_their_own_when_asked():
+def test_frames_have_separate_samples_with_seed_per_frame():
     still = replace(gem(1, REAL), vertices=gem(1, REAL).vertices.expand(2, -1, -1).contiguous())
     same = get_renderer("mitsuba")(samples=4).render(still, camera(REAL)).rgba
     own = get_renderer("mitsuba")(samples=4, seed_per_frame=True).render(still, camera(REAL)).rgba
@@ -178,7 +178,7 @@ def test_double_precision_and_lights_without_equivalent_are_refused():
         get_renderer("mitsuba")().render(with_shading(gem(1, REAL)), camera(REAL), (HarmonicLight(torch.ones(9)),))
 
 
-def test_what_to_install_is_said_where_it_is_absent(monkeypatch):
+def test_without_the_library_the_error_says_how_to_install_it(monkeypatch):
     why_unavailable.cache_clear()
     monkeypatch.setattr(library.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     try:
@@ -189,6 +189,6 @@ def test_what_to_install_is_said_where_it_is_absent(monkeypatch):
 
 
 @pytest.mark.parametrize("settings", [{"mode": "fast"}, {"samples": 0}, {"background": (1.0,)}, {"gloss": 0.0}])
-def test_wrong_settings_are_told(settings):
+def test_wrong_settings_are_refused(settings):
     with pytest.raises(InputError, match="MitsubaRenderer"):
         get_renderer("mitsuba")(**settings)

@@ -148,6 +148,6 @@ def test_fragments_of_pytorch3d_take_the_colours_of_their_frame(sphere):
         found = []
         for given in (colours, colours[0], colours[1]):
             fragments.surface = Surface(fragments.vertices, faces, colours=given, colour_per=per)
-            found.append(fragments._own_colours(frame, face, faces[face], mixed))
+            found.append(fragments._read_own_colours(frame, face, faces[face], mixed))
         assert torch.equal(found[0], torch.cat([found[1][:2], found[2][2:]]))
         assert not torch.equal(found[0], found[1])

@@ -48,7 +48,7 @@ def test_the_image_of_a_ball(sphere, camera):
     assert abs(float(image.depth.min()) - (distance - 0.7)) < 0.03
 
 
-def test_only_what_is_asked_for_is_made(sphere, camera):
+def test_only_wanted_outputs_are_made(sphere, camera):
     surface = ball(sphere)
     for name in ALL:
         image = SoftRasRenderer().render(surface, camera(), outputs=(name,))

@@ -99,7 +99,7 @@ def test_a_stopped_dataset_goes_on(made):
         made("set", kind="mp4")
 
 
-def test_shards_are_what_the_field_reads(made):
+def test_shards_have_the_layout_of_webdataset(made):
     folder, _, _ = made("set", kind="mp4")
     with tarfile.open(folder / "shard-000000.tar") as tar:
         names = tar.getnames()
@@ -121,7 +121,7 @@ def test_the_datasheet_tells_the_draws(made):
     assert f"{np.mean(numbers):.4g}" in row and f"{np.max(numbers):.4g}" in row
 
 
-def test_wrong_recipes_are_told(tmp_path):
+def test_wrong_recipes_are_refused(tmp_path):
     with pytest.raises(InputError, match="--count: got 0"):
         Recipe("x.toml", 0)
     with pytest.raises(InputError, match="expected one of mp4, npz"):
@@ -130,7 +130,7 @@ def test_wrong_recipes_are_told(tmp_path):
         VideoDataset(tmp_path)
 
 
-def test_the_command_says_what_it_made_and_what_was_there(tmp_path):
+def test_the_command_reports_new_and_existing_videos(tmp_path):
     from click.testing import CliRunner
 
     from diffloom_studio.commands.many import dataset

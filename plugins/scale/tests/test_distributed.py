@@ -95,7 +95,7 @@ def test_points_of_a_landscape_come_back_in_any_order() -> None:
     assert found.lowest[0] == pytest.approx(120.0, abs=2.0)
 
 
-def test_what_cannot_be_shared_out_is_refused(tmp_path: Path) -> None:
+def test_options_that_exclude_an_engine_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "chain.toml"
     file.write_text(EXPERIMENT)
     for command, given, words in (

@@ -61,7 +61,7 @@ def test_the_table_has_every_iteration(run):
     assert rows[-1]["note"] == history[-1].note
 
 
-def test_tensorboard_reads_what_was_written(run):
+def test_tensorboard_reads_its_files(run):
     pytest.importorskip("tensorboard", reason="TensorBoard is not installed: `make test-services`")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -74,7 +74,7 @@ def test_tensorboard_reads_what_was_written(run):
     assert set(flatten_record(history[0])) <= set(events.Tags()["scalars"])
 
 
-def test_mlflow_reads_what_was_written(run, monkeypatch):
+def test_mlflow_reads_its_runs(run, monkeypatch):
     pytest.importorskip("mlflow", reason="MLflow is not installed: `make test-services`")
     pytest.importorskip("sqlalchemy", reason="MLflow is not installed: `make test-services`")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)

@@ -55,7 +55,7 @@ def mlflow(monkeypatch):
     return Client
 
 
-def test_mlflow_is_told_of_every_iteration_and_of_the_end(mlflow, tmp_path):
+def test_mlflow_gets_every_iteration_and_the_end(mlflow, tmp_path):
     logger = MlFlow()
     logger.begin(tmp_path, "A throw", {"title": "A throw", "seed": 3})
     logger.record(record(1, 0.5))
@@ -171,7 +171,7 @@ def test_a_ray_that_runs_already_is_left_running(monkeypatch):
 @pytest.mark.parametrize(
     ("task", "kind", "words"), [("bad", ValueError, "bad task"), ("lost", TaskError, "task 1 was")]
 )
-def test_what_fails_on_ray_is_told_as_it_would_be_here(monkeypatch, task, kind, words):
+def test_errors_on_ray_are_those_of_this_process(monkeypatch, task, kind, words):
     ray = FakeRay()
     monkeypatch.setitem(sys.modules, "ray", ray)
     with pytest.raises(kind, match=words):
@@ -179,7 +179,7 @@ def test_what_fails_on_ray_is_told_as_it_would_be_here(monkeypatch, task, kind, 
     assert ray.log[-1] == "shutdown"
 
 
-def test_no_ray_and_no_cluster_are_told_in_words(monkeypatch):
+def test_missing_ray_and_missing_cluster_are_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", FakeRay())
     with pytest.raises(InputError, match="no cluster answers at 'nowhere:1'"):
         list(RayCluster("nowhere:1").run(double, [1]))

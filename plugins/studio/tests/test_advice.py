@@ -29,7 +29,7 @@ def test_each_fault_has_its_advice(levels, words):
     assert words in sentence
 
 
-def test_what_cannot_be_seen_comes_first():
+def test_visibility_comes_first():
     told = give_advice(result(explained="red", visible="amber", converged="red"))
     assert len(told) == 3
     assert "camera" in told[0]
@@ -47,6 +47,6 @@ def test_the_same_run_is_cited_alike_and_another_not():
     assert "green" in line
 
 
-def test_what_is_not_seen_at_all_is_the_only_advice():
+def test_an_invisible_object_is_the_only_advice():
     (only,) = give_advice(result(visible="red", converged="amber", identifiable="red", explained="red"))
     assert "camera" in only

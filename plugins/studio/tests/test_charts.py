@@ -47,7 +47,7 @@ def test_points_lie_between_the_ticks_that_enclose_them(log):
         ((-2.5e9, 2.5e9), ["-2e+09", "-1e+09", "0", "1e+09", "2e+09"]),
     ],
 )
-def test_ticks_are_round_and_told_apart(values, texts):
+def test_ticks_are_round_and_distinct(values, texts):
     assert [text for _, text in make_linear_axis(values, 5).ticks] == texts
 
 

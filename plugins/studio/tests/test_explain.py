@@ -18,7 +18,7 @@ def explained(name, code=0):
     return " ".join(result.output.split())
 
 
-def test_a_parameter_says_what_the_spec_says():
+def test_a_parameter_shows_its_spec():
     said = explained("springs.stiffness")
     assert said.startswith("springs.stiffness: parameter of the model springs (diffloom-physics-springs")
     for part in (

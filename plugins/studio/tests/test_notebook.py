@@ -79,18 +79,18 @@ def test_a_result_is_saved_and_loaded_to_the_bit(fitted, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1, 2]", '{"dtype": "int8"}', '{"dtype": "save"}'])
-def test_what_is_no_result_is_refused(tmp_path, text):
+def test_a_broken_result_is_refused(tmp_path, text):
     (tmp_path / "result.json").write_text(text)
     with pytest.raises(FolderError, match="no result"):
         fitting.Result.load(tmp_path)
 
 
-def test_a_folder_without_a_result_is_told(tmp_path):
+def test_a_folder_without_a_result_is_refused(tmp_path):
     with pytest.raises(FolderError, match="cannot read"):
         fitting.Result.load(tmp_path / "nowhere")
 
 
-def test_progress_is_shown_where_it_is_asked_for(scene, toy_registry, capsys):
+def test_progress_is_shown_when_wanted(scene, toy_registry, capsys):
     target = fitting.synthesise(scene, {"gravity": 6.0}, rate=20)
     fitting.fit(scene, target, {"gravity": 9.0}, iterations=2)
     assert capsys.readouterr().err == ""

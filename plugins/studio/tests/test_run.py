@@ -37,7 +37,7 @@ def invoke(*arguments: str, code: int = 0) -> str:
     return done.output
 
 
-def test_a_run_leaves_a_whole_folder(toy):
+def test_a_run_writes_a_complete_folder(toy):
     output = invoke("toy.toml")
     assert "gravity" in output
     assert "report: " in output
@@ -169,7 +169,7 @@ def test_a_finished_run_resumes_to_its_report(toy):
     assert (toy / "done" / "report.html").exists()
 
 
-def test_what_cannot_be_resumed_is_explained(toy):
+def test_errors_of_resuming_are_explained(toy):
     with pytest.raises(InputError, match="not a run folder"):
         invoke("--resume", "nowhere", code=1)
     invoke("toy.toml", "--quick", "--no-report", "--out", "damaged")
@@ -200,7 +200,7 @@ def test_a_folder_without_permission_is_explained(toy):
 
 
 @pytest.mark.parametrize("room", [0, 2, 6])
-def test_a_full_disk_leaves_only_whole_files(toy, monkeypatch, room):
+def test_a_full_disk_leaves_only_complete_files(toy, monkeypatch, room):
     """``room`` files fit on the disk, the next one does not."""
     real, written = writing.os.replace, []
 

@@ -155,7 +155,7 @@ def test_every_damaged_line_of_a_history_is_named(tmp_path):
     assert all("history.jsonl', line " in line for line in told.splitlines()) and told
 
 
-def test_a_cut_off_last_line_is_what_a_crash_leaves(tmp_path):
+def test_a_cut_off_last_line_is_ignored(tmp_path):
     path = tmp_path / "history.jsonl"
     append_record(path, record(1))
     whole = path.read_bytes()
@@ -173,7 +173,7 @@ def test_a_run_killed_before_its_first_iteration_begins_again(tmp_path):
     assert RunFolder(tmp_path).resume() == (None, [])
 
 
-def test_what_a_kill_left_half_written_is_taken_away(tmp_path):
+def test_files_half_written_by_a_killed_run_are_removed(tmp_path):
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
     left = tmp_path / f".checkpoint.{int(gone.stdout)}.pt"
     alive = tmp_path / f".checkpoint.{os.getppid()}.pt"
@@ -204,7 +204,7 @@ def test_tampered_outcomes_of_a_sweep_are_run_again(tmp_path):
     assert read_outcome(tmp_path / "nowhere.json") is None
 
 
-def test_an_outcome_is_told_as_it_will_be_read(tmp_path):
+def test_a_written_outcome_equals_the_one_read(tmp_path):
     kept = tmp_path / "sweep" / "seed1.json"
     told = write_outcome(kept, {"loss": 0.5, "size": (8, 8), "verdict": {"spread": (1.0, math.nan)}})
     assert told["size"] == [8, 8]

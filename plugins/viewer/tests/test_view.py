@@ -34,7 +34,7 @@ def test_sliders_begin_at_the_fit_and_reach_around_every_value(playback):
     assert float(playback.values["fit"][found[0].name].flatten()[found[0].index]) != 3.5
 
 
-def test_a_camera_sees_what_it_recorded(playback):
+def test_a_camera_track_has_the_recorded_frames(playback):
     """A point that the scene's camera projects to a pixel lies there for the viewer's camera too."""
     (one,) = find_recorders(playback)
     camera = playback.experiment.scene.viewpoint.camera.camera(torch.float64)
@@ -165,7 +165,7 @@ def test_a_recording_for_rerun(playback, tmp_path):
     assert (tmp_path / "fit.rrd").read_bytes()[:3] == b"RRF"
 
 
-def test_without_the_library_it_says_what_to_install(playback, monkeypatch):
+def test_without_the_library_the_error_says_how_to_install_it(playback, monkeypatch):
     import sys
 
     from diffloom.interfaces import InputError

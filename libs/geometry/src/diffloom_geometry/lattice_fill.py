@@ -223,7 +223,7 @@ def _cut_tets(tets: Ints, signs: Signs, cut_edges: Ints, first_cut: int) -> Ints
         tets: Tetrahedra of the lattice.
         signs: 1 inside, 0 on the surface, -1 outside, for each lattice point.
         cut_edges: Edges that cross the surface, as ``_Crossings.edges``.
-        first_cut: Number of the point on the first of these edges; those on the others follow.
+        first_cut: Number of the point on the first of these edges; the remaining ones follow.
     """
     # Inner corners first, then those on the surface, then outer ones; the smaller number first among equals.
     order = np.lexsort((tets, -signs[tets].astype(int)), axis=1)

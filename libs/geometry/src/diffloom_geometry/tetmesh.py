@@ -105,6 +105,20 @@ def orient_tets(vertices: Floats, tets: Ints) -> Ints:
     return out
 
 
+def tet_quality(vertices: Floats, tets: Ints) -> Floats:
+    """Return the mean-ratio quality (tets,): 1 for a regular tetrahedron, 0 for a flat one, below 0 for an inverted
+    one.
+
+    12 (3 V)^(2/3) / (sum of squared edge lengths), with the sign of V.
+    """
+    x = vertices[tets]
+    pairs = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+    edges = sum(np.sum((x[:, j] - x[:, i]) ** 2, axis=1) for i, j in pairs)
+    volume = compute_tet_volumes(vertices, tets)
+    quality: Floats = np.sign(volume) * 12.0 * (3.0 * np.abs(volume)) ** (2.0 / 3.0) / edges
+    return quality
+
+
 # The four triangles of a tetrahedron of positive volume, counter-clockwise seen from outside.
 _SIDES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
@@ -176,6 +190,24 @@ def _match_corners(outer: Ints, faces: Ints, corners: Ints) -> Ints:
             "give an 'f' line for each or none at all"
         )
     return np.array([[known[tuple(sorted(face))][v] for v in face] for face in outer.tolist()])
+
+
+def compute_vertex_normals(vertices: Floats, faces: Ints) -> Floats:
+    """Return unit normals (points, 3), each the mean of its faces' normals weighted by area; 0 where no face is."""
+    x = vertices[faces]
+    area = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    total = np.zeros_like(vertices)
+    for corner in range(3):
+        np.add.at(total, faces[:, corner], area)
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    normals: Floats = total / np.where(length > 0.0, length, 1.0)
+    return normals
+
+
+def compute_enclosed_volume(vertices: Floats, faces: Ints) -> float:
+    """Return the volume [m^3] inside a closed surface whose faces look outwards (divergence theorem)."""
+    x = vertices[faces]
+    return float(np.einsum("ij,ij->", np.cross(x[:, 0], x[:, 1]), x[:, 2]) / 6.0)
 
 
 # A tetrahedron counts as flat when its volume is below this fraction of the cube of its longest edge.

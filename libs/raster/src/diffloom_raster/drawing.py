@@ -28,10 +28,10 @@ from diffloom.interfaces import (
 from diffloom_kernels import as_array
 
 from .layout import BehindNearError, ImageLayout, find_whole_layout, make_cut_layout
-from .lighting import make_light_tables, no_lights, strongest_shading
+from .lighting import find_strongest_shading, make_light_tables, make_no_lights
 from .projection import NearCut, clip_near, read_camera
 from .records import Cameras, Lights, Texels
-from .surfaces import SurfaceAppearance, face_materials, no_image, point_normals, read_appearance
+from .surfaces import SurfaceAppearance, compute_point_normals, make_empty_image, read_appearance, read_face_materials
 
 
 class SceneTensors(NamedTuple):
@@ -144,12 +144,12 @@ def read_scene(
         Properties without gradients, and tensors that may carry them.
     """
     made, kind, device = read_appearance(surface, split, layout), points.dtype, points.device
-    shading = strongest_shading(surface.materials) if colour else 0
-    tables, normals = no_lights(kind, device), no_image(kind, device)
+    shading = find_strongest_shading(surface.materials) if colour else 0
+    tables, normals = make_no_lights(kind, device), make_empty_image(kind, device)
     if shading:
         tables = make_light_tables(surface.materials, lights, kind, device)
-        normals = point_normals(surface, split, layout)
-    style = SceneStyle(made, shading, as_array(tables.kinds), as_array(face_materials(surface, split)))
+        normals = compute_point_normals(surface, split, layout)
+    style = SceneStyle(made, shading, as_array(tables.kinds), as_array(read_face_materials(surface, split)))
     light = tables.ambient, tables.table, tables.harmonics, tables.shininess
     return style, SceneTensors(points, *read_camera(camera), normals, made.values, made.image, *light)
 

@@ -66,7 +66,7 @@ def find_topology(faces: Tensor, rows: int) -> Topology:
             if known is not _known[-1]:
                 _keep(known)
             return known
-    made = _topology(faces.detach().clone(), rows)
+    made = _make_topology(faces.detach().clone(), rows)
     _keep(made)
     return made
 
@@ -80,7 +80,7 @@ def _keep(topology: Topology) -> None:
         del _known[:-MOST]
 
 
-def _topology(faces: Tensor, rows: int) -> Topology:
+def _make_topology(faces: Tensor, rows: int) -> Topology:
     """Make the topology of faces, after a check of their indices."""
     flat = faces.reshape(-1)
     if flat.numel() and not 0 <= int(flat.min()) <= int(flat.max()) < rows:
@@ -140,7 +140,7 @@ class ImageLayout:
     def grid(self) -> TileGrid:
         """Tiles and pixel centres."""
         across, down = -(-self.width // TILE), -(-self.height // TILE)
-        centres = pixel_centres(self.arena, self.height, self.width, self.unit_plane)
+        centres = compute_pixel_centres(self.arena, self.height, self.width, self.unit_plane)
         return TileGrid(across, down, self.height, self.width, *centres)
 
     @functools.cached_property
@@ -310,7 +310,7 @@ def make_cut_layout(split: NearCut, points: Tensor, camera: Camera, target: str)
 
 
 @functools.lru_cache(maxsize=32)
-def pixel_centres(arena: Arena, height: int, width: int, unit_plane: bool = False) -> tuple[Any, Any]:
+def compute_pixel_centres(arena: Arena, height: int, width: int, unit_plane: bool = False) -> tuple[Any, Any]:
     """Return x of columns and y of rows for padded images: [px] from the middle, or on [-1, 1]^2 with y up."""
     j, i = np.arange(-(-width // TILE) * TILE), np.arange(-(-height // TILE) * TILE)
     if unit_plane:

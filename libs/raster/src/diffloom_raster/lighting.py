@@ -60,25 +60,25 @@ def shade(
         elif isinstance(light, HarmonicLight):
             diffuse = diffuse + irradiance(light, n)
         else:
-            towards = unit(_towards(light, position))
+            towards = unit(_find_direction(light, position))
             cosine = (n * towards).sum(-1, keepdim=True)
             diffuse = diffuse + as_rgb("light.diffuse", light.diffuse, kind) * cosine.clamp_min(0.0)
             if view is not None:
-                peak = _highlight(n, towards, view, cosine, material.shininess)
+                peak = _compute_highlight(n, towards, view, cosine, material.shininess)
                 specular = specular + as_rgb("light.specular", light.specular, kind) * peak
     reflect = as_rgb("Material.ambient", material.ambient, kind) * ambient
     reflect = reflect + as_rgb("Material.diffuse", material.diffuse, kind) * diffuse
     return colour * reflect + as_rgb("Material.specular", material.specular, kind) * specular
 
 
-def _towards(light: PointLight | DirectionalLight, position: Tensor) -> Tensor:
+def _find_direction(light: PointLight | DirectionalLight, position: Tensor) -> Tensor:
     """Return the vector from positions to a light."""
     if isinstance(light, PointLight):
         return as_vector("PointLight.position", light.position, position.dtype) - position
     return as_vector("DirectionalLight.direction", light.direction, position.dtype).expand_as(position)
 
 
-def _highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shininess: Tensor | float) -> Tensor:
+def _compute_highlight(n: Tensor, towards: Tensor, view: Tensor, cosine: Tensor, shininess: Tensor | float) -> Tensor:
     """Return max(v.r, 0)^shininess, 0 where the light is behind the surface."""
     mirrored = 2.0 * cosine * n - towards
     aligned = (view * mirrored).sum(-1, keepdim=True)
@@ -96,7 +96,7 @@ def irradiance(light: HarmonicLight, normal: Tensor) -> Tensor:
     Returns:
         (..., 3) red, green, blue.
     """
-    return harmonics(normal) @ _coefficients(light, normal.dtype)
+    return harmonics(normal) @ _read_coefficients(light, normal.dtype)
 
 
 def harmonics(normal: Tensor) -> Tensor:
@@ -168,11 +168,11 @@ def make_light_tables(
     Returns:
         Tensors, differentiable in the parameters of lights and materials.
     """
-    make = _kept_tables if all(_of_numbers(thing) for thing in (*materials, *lights)) else _tables
+    make = _kept_tables if all(_has_only_numbers(thing) for thing in (*materials, *lights)) else _make_tables
     return make(tuple(materials), tuple(lights), dtype, device)
 
 
-def strongest_shading(materials: Sequence[Material]) -> int:
+def find_strongest_shading(materials: Sequence[Material]) -> int:
     """Return the number of the shading that all materials can be drawn with.
 
     Phong without highlights is lambert, and lambert without lights is unlit.
@@ -180,7 +180,7 @@ def strongest_shading(materials: Sequence[Material]) -> int:
     return max(SHADINGS[material.shading] for material in materials)
 
 
-def _of_numbers(thing: object) -> bool:
+def _has_only_numbers(thing: object) -> bool:
     """Return True if all attributes are numbers, texts or tuples of them: a table made from them can be kept."""
     return hasattr(thing, "__dict__") and all(_is_number(value) for value in vars(thing).values())
 
@@ -190,12 +190,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, float | int | str) or (isinstance(value, tuple) and all(map(_is_number, value)))
 
 
-def _tables(
+def _make_tables(
     materials: tuple[Material, ...], lights: tuple[Light, ...], dtype: torch.dtype, device: torch.device
 ) -> Lights:
     """Stack the tables of all materials."""
     mixed = len({material.shading for material in materials}) > 1
-    each = [_table(material, lights, dtype, mixed) for material in materials]
+    each = [_make_table(material, lights, dtype, mixed) for material in materials]
     kinds = each[0].kinds.to(device)
     ambient, table, harmonics, shininess = (
         torch.stack([getattr(one, name) for one in each]).to(device)
@@ -204,14 +204,14 @@ def _tables(
     return Lights(ambient, kinds, table, harmonics, shininess)
 
 
-def _table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mixed: bool) -> Lights:
+def _make_table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mixed: bool) -> Lights:
     """Return the table of one material.
 
     ``mixed``: other materials that are drawn with it have another shading. Factors then stand for the shading: a
     specular factor of 0 for no highlight, an ambient one of 1 alone for no light.
     """
     if mixed and material.shading == "unlit":
-        return _unlit(_table(Material("lambert"), lights, dtype, False))
+        return _make_unlit(_make_table(Material("lambert"), lights, dtype, False))
     ambient, harmonics = torch.zeros(3, dtype=dtype), torch.zeros((0, 3), dtype=dtype)
     diffuse = as_rgb("Material.diffuse", material.diffuse, dtype)
     specular = as_rgb("Material.specular", material.specular, dtype)
@@ -222,7 +222,7 @@ def _table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mi
         if isinstance(light, AmbientLight):
             ambient = ambient + as_rgb("AmbientLight.colour", light.colour, dtype)
         elif isinstance(light, HarmonicLight):
-            added = _coefficients(light, dtype) * diffuse
+            added = _read_coefficients(light, dtype) * diffuse
             harmonics = harmonics + added if len(harmonics) else added
         elif isinstance(light, PointLight | DirectionalLight):
             place = light.position if isinstance(light, PointLight) else light.direction
@@ -239,16 +239,16 @@ def _table(material: Material, lights: tuple[Light, ...], dtype: torch.dtype, mi
     return Lights(ambient, torch.tensor(kinds, dtype=torch.int32), table, harmonics, shininess)
 
 
-def _unlit(lit: Lights) -> Lights:
+def _make_unlit(lit: Lights) -> Lights:
     """Return tables in the shape of ``lit`` that leave the surface's own colour unchanged."""
     ambient, table = torch.ones_like(lit.ambient), torch.cat([lit.table[:, :3], torch.zeros_like(lit.table[:, 3:])], 1)
     return Lights(ambient, lit.kinds, table, torch.zeros_like(lit.harmonics), lit.shininess)
 
 
-_kept_tables = functools.lru_cache(maxsize=32)(_tables)
+_kept_tables = functools.lru_cache(maxsize=32)(_make_tables)
 
 
-def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
+def _read_coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
     """Return the coefficients of a light from all around, (9, 3)."""
     given = as_float_tensor("HarmonicLight.coefficients", light.coefficients, dtype)
     check_magnitude("HarmonicLight.coefficients", check_shape("HarmonicLight.coefficients", given, (9,), (9, 3)))
@@ -256,7 +256,7 @@ def _coefficients(light: HarmonicLight, dtype: torch.dtype) -> Tensor:
 
 
 @functools.lru_cache(maxsize=8)
-def no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
+def make_no_lights(dtype: torch.dtype, device: torch.device) -> Lights:
     """Return empty tables for a scene in which nothing is lit."""
     zeros = functools.partial(torch.zeros, dtype=dtype, device=device)
     kinds = torch.zeros(0, dtype=torch.int32, device=device)
@@ -312,10 +312,10 @@ def compute_vertex_normals(vertices: Tensor, faces: Tensor) -> Tensor:
     Returns:
         (frames, vertices, 3); 0 for vertices without a proper face.
     """
-    return normals_of(vertices, find_topology(faces, int(vertices.shape[1])).corners)
+    return compute_normals(vertices, find_topology(faces, int(vertices.shape[1])).corners)
 
 
-def normals_of(vertices: Tensor, corners: Corners) -> Tensor:
+def compute_normals(vertices: Tensor, corners: Corners) -> Tensor:
     """Return unit normals of vertices whose topology is known."""
     normals: Tensor = _Normals.apply(corners, vertices)  # type: ignore[no-untyped-call]
     return normals

@@ -244,8 +244,8 @@ def clip_near(vertices: Tensor, faces: Tensor, camera: Camera, depth: Tensor | N
         return None
     # Fractions need gradients of the vertices and the camera, which a given ``depth`` may not carry.
     exact = -to_camera_axes(vertices, camera)[..., 2]
-    pieces = _pieces(front, faces)
-    parents, fraction, cut = _cuts(pieces, exact, camera.near)
+    pieces = _cut_faces(front, faces)
+    parents, fraction, cut = _find_cuts(pieces, exact, camera.near)
     frames, count = exact.shape
     stride = count + parents.shape[1]
     row = torch.where(cut >= 0, count + cut, pieces.vertex[..., 0]) + pieces.frame[:, None] * stride
@@ -275,7 +275,7 @@ _ONE = (((0, 0), (0, 1), (0, 2)),)
 _TWO = (((1, 1), (2, 2), (2, 0)), ((2, 0), (1, 0), (1, 1)))
 
 
-def _pieces(front: Tensor, faces: Tensor) -> _Pieces:
+def _cut_faces(front: Tensor, faces: Tensor) -> _Pieces:
     """Cut the faces, in the order of frames and faces."""
     inside = front[:, faces]
     number = inside.sum(-1)
@@ -297,7 +297,7 @@ def _pieces(front: Tensor, faces: Tensor) -> _Pieces:
     return _Pieces(frame[order], face, local, vertex, hidden[order])
 
 
-def _cuts(pieces: _Pieces, depth: Tensor, near: float) -> tuple[Tensor, Tensor, Tensor]:
+def _find_cuts(pieces: _Pieces, depth: Tensor, near: float) -> tuple[Tensor, Tensor, Tensor]:
     """Return parents and fractions, padded to one number in all frames, and each corner's cut (-1 for none)."""
     frames = depth.shape[0]
     is_cut = pieces.local[..., 0] != pieces.local[..., 1]

@@ -48,13 +48,17 @@ def rasterise(screen: Tensor, faces: Tensor, size: tuple[int, int], *, cull_back
 
     Returns:
         The face, weights and depth of every pixel.
+
+    Example:
+        screen = project(surface.vertices, camera)
+        raster = rasterise(screen, surface.faces, (camera.height, camera.width))
     """
-    layout = screen_layout(screen, faces, size)
+    layout = find_screen_layout(screen, faces, size)
     index, weights, depth = _Rasterise.apply(layout, cull_backfaces, screen)  # type: ignore[no-untyped-call]
     return Raster(torch.where(index >= 0, index % max(int(faces.shape[0]), 1), -1).long(), weights, depth)
 
 
-def screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> ImageLayout:
+def find_screen_layout(screen: Tensor, faces: Tensor, size: tuple[int, int]) -> ImageLayout:
     """Return the layout of points on the screen, after checks of their shapes."""
     check_shape("screen", screen, ("frames", "points", 3))
     check_shape("faces", faces, ("faces", 3))
@@ -163,6 +167,9 @@ def interpolate(values: Tensor, faces: Tensor, raster: Raster) -> Tensor:
 
     Returns:
         (frames, height, width, n), 0 where nothing is shown.
+
+    Example:
+        normals = interpolate(compute_vertex_normals(surface.vertices, surface.faces), surface.faces, raster)
     """
     check_shape("values", values, ("frames", "rows", "channels"))
     frames, height, width = (int(n) for n in raster.face_index.shape)
@@ -233,7 +240,7 @@ def draw_soft_mask(
     check_shape("face_index", face_index, (screen.shape[0], "height", "width"))
     if not (sharpness > 0.0 and reach > 0.0):
         raise InputError(f"soft_mask: got sharpness {sharpness} and reach {reach}; expected both above 0")
-    layout = screen_layout(screen, faces, (int(face_index.shape[1]), int(face_index.shape[2])))
+    layout = find_screen_layout(screen, faces, (int(face_index.shape[1]), int(face_index.shape[2])))
     falloff = Falloff(float(sharpness), float(reach), NO_LIMIT if most is None else most)
     mask: Tensor = _SoftMask.apply(layout, falloff, face_index >= 0, screen)  # type: ignore[no-untyped-call]
     return mask

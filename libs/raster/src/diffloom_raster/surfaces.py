@@ -16,7 +16,7 @@ from diffloom.validation import check_shape
 from diffloom_kernels import Arena, as_array
 
 from .layout import ImageLayout, Topology, find_topology
-from .lighting import compute_vertex_normals, normals_of
+from .lighting import compute_normals, compute_vertex_normals
 from .pipelines import program
 from .projection import NearCut
 from .records import Corners, Texels
@@ -58,7 +58,7 @@ def read_appearance(surface: Surface, split: NearCut | None, layout: ImageLayout
         Values, their rows at the corners, and the texture.
     """
     texture = surface.texture
-    values, index = _rows(surface)
+    values, index = _read_rows(surface)
     rows, width, stride = int(values.shape[-2]), int(values.shape[-1]), 0
     if split is not None and index is surface.faces:
         values = split.extend(values if values.dim() == 3 else values[None])
@@ -67,7 +67,7 @@ def read_appearance(surface: Surface, split: NearCut | None, layout: ImageLayout
         faces = index.faces if isinstance(index, Topology) else index
         values = split.corner_values(values[..., faces, :])
         rows = 3 * int(values.shape[0])
-        index = _counted(rows // 3, str(values.device))
+        index = _number_corners(rows // 3, str(values.device))
     elif values.dim() == 3:
         stride = rows
     if isinstance(index, Topology):
@@ -78,19 +78,19 @@ def read_appearance(surface: Surface, split: NearCut | None, layout: ImageLayout
         corners = find_topology(index, rows).corners
     values = values if values.dim() == 2 else values.reshape(-1, width)  # autograd records every view
     if texture is None:
-        image = no_image(surface.vertices.dtype, surface.vertices.device)
+        image = make_empty_image(surface.vertices.dtype, surface.vertices.device)
         return SurfaceAppearance(values, corners, stride, image, False, (1, 1, 1, 0))
     image = texture.image if texture.image.dim() == 3 else texture.image.flatten(0, 1)
-    return SurfaceAppearance(values, corners, stride, image, True, texture_mode(texture))
+    return SurfaceAppearance(values, corners, stride, image, True, read_texture_mode(texture))
 
 
 @functools.lru_cache(maxsize=8)
-def no_image(dtype: torch.dtype, device: torch.device) -> Tensor:
+def make_empty_image(dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return one black texel (1, 1, 3): the texture of a surface without one, and the normals where nothing is lit."""
     return torch.zeros((1, 1, 3), dtype=dtype, device=device)
 
 
-def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
+def _read_rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
     """Return values, with a leading axis where frames have their own, and their rows at the corners of faces."""
     faces, colours, texture = surface.faces, surface.colours, surface.texture
     if texture is not None:
@@ -98,48 +98,48 @@ def _rows(surface: Surface) -> tuple[Tensor, Tensor | Topology]:
     count, device = int(faces.shape[0]), str(faces.device)
     if colours is None or colours.dim() == 1:
         flat = surface.vertices.new_full((3,), GREY) if colours is None else colours
-        return flat[None], _repeated(count, 0, device)
+        return flat[None], _repeat_rows(count, 0, device)
     if colours.dim() == 3 and colours.shape[0] == 1:
         colours = colours[0]
     if surface.colour_per == "vertex":
         return colours, faces
-    return colours, _repeated(count, 1, device)
+    return colours, _repeat_rows(count, 1, device)
 
 
 @functools.lru_cache(maxsize=32)
-def _repeated(faces: int, step: int, device: str) -> Topology:
+def _repeat_rows(faces: int, step: int, device: str) -> Topology:
     """Return the topology that has row step x face at all three corners."""
     index = (torch.arange(faces, device=device) * step)[:, None].expand(-1, 3).contiguous()
     return find_topology(index, faces if step else 1)
 
 
 @functools.lru_cache(maxsize=8)
-def _counted(triangles: int, device: str) -> Topology:
+def _number_corners(triangles: int, device: str) -> Topology:
     """Return the topology that has a separate row at every corner."""
     return find_topology(torch.arange(3 * triangles, device=device).reshape(-1, 3), 3 * triangles)
 
 
-def face_materials(surface: Surface, split: NearCut | None) -> Tensor:
+def read_face_materials(surface: Surface, split: NearCut | None) -> Tensor:
     """Return the number of each face's material, or of each triangle's where faces were cut: int32, empty for one
     material.
     """
     if not isinstance(surface.material, FaceMaterials):
-        return _no_numbers(str(surface.faces.device))
+        return _make_no_numbers(str(surface.faces.device))
     numbers = surface.material.index.to(torch.int32)
     return numbers if split is None else numbers[split.face.long()]
 
 
 @functools.lru_cache(maxsize=8)
-def _no_numbers(device: str) -> Tensor:
+def _make_no_numbers(device: str) -> Tensor:
     """Return an empty tensor of numbers."""
     return torch.zeros(0, dtype=torch.int32, device=device)
 
 
-def point_normals(surface: Surface, split: NearCut | None, layout: ImageLayout) -> Tensor:
+def compute_point_normals(surface: Surface, split: NearCut | None, layout: ImageLayout) -> Tensor:
     """Return normals of every point of a layout's frames, including the points that cutting made."""
     if split is not None:
         return split.extend(compute_vertex_normals(surface.vertices, surface.faces))
-    normals = normals_of(surface.vertices, layout.corners)
+    normals = compute_normals(surface.vertices, layout.corners)
     return normals if normals.shape[0] == layout.frames else normals.expand(layout.frames, -1, -1)
 
 
@@ -162,7 +162,7 @@ def sample_texture(texture: Texture, uv: Tensor, frame: Tensor | None = None) ->
     """
     check_texture(texture)
     check_shape("uv", uv.reshape(-1, uv.shape[-1]), ("points", 2))
-    mode, frames = texture_mode(texture), frames_of_texture(texture)
+    mode, frames = read_texture_mode(texture), count_texture_frames(texture)
     chosen = torch.empty(0, dtype=torch.int32, device=uv.device)
     if frames > 1:
         chosen = _check_frames(frame, uv, frames)
@@ -171,14 +171,14 @@ def sample_texture(texture: Texture, uv: Tensor, frame: Tensor | None = None) ->
     return colours
 
 
-def texture_mode(texture: Texture) -> tuple[int, int, int, int]:
+def read_texture_mode(texture: Texture) -> tuple[int, int, int, int]:
     """Return the fields of ``Texels`` besides the image: corners, bilinear, height, stride."""
     height = int(texture.image.shape[-3])
-    stride = height if frames_of_texture(texture) > 1 else 0
+    stride = height if count_texture_frames(texture) > 1 else 0
     return int(texture.corners), int(texture.filter == "bilinear"), height, stride
 
 
-def frames_of_texture(texture: Texture) -> int:
+def count_texture_frames(texture: Texture) -> int:
     """Return the number of frames with an image of their own; 1 where one image serves all."""
     return int(texture.image.shape[0]) if texture.image.dim() == 4 else 1
 

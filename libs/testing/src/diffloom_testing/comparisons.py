@@ -55,6 +55,7 @@ def unflatten_trajectory(like: Trajectory, q: Tensor) -> Trajectory:
 
 
 def _split(like: State | Trajectory, row: Tensor, which: int) -> dict[str, Tensor]:
+    """Return the part of a row that belongs to each node set; ``which`` is 0 for coordinates and 1 for velocities."""
     shapes = {name: pair[which].shape for name, pair in like.sets.items()}
     parts = row.split([shape.numel() for shape in shapes.values()])
     return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
@@ -143,11 +144,13 @@ def describe_worst(comparisons: Sequence[GradientComparison]) -> str:
 
 
 def _counted(comparisons: list[GradientComparison]) -> list[GradientComparison]:
+    """Count the comparisons that do not vanish, and return all."""
     count_comparisons(sum(not c.silent for c in comparisons))
     return comparisons
 
 
 def _badness(found: GradientComparison) -> float:
+    """Return the error as a key for sorting, infinite for NaN."""
     return found.error if found.error == found.error else float("inf")
 
 

@@ -72,6 +72,7 @@ def compare_gradient(
     rounding = 8.0 * torch.finfo(torch.float64).eps * float((output * weights).detach().norm())
 
     def value(name: str, changed: Tensor) -> float:
+        """Return the contracted output with one input replaced."""
         with torch.no_grad():
             given = {**{k: v.detach() for k, v in leaves.items()}, name: changed}
             return float((function(**given) * weights).sum())

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from diffloom.plugins import UnknownNameError, current_registry
-from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult, Item, run, validate_reasons
-from diffloom_testing.suites import Subject, collect_reasons, get_suite, items, suite_names
+from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult, Item, run_check, validate_reasons
+from diffloom_testing.suites import Subject, collect_reasons, get_suite, list_checks, suite_names
 
 if TYPE_CHECKING:
     import pytest
@@ -47,7 +47,10 @@ def parametrize_with_checks(
 
     wanted = None if families is None else tuple(families)
     found = [
-        (subject, item) for given in subjects for subject in [find_subject(given)] for item in items(subject, wanted)
+        (subject, item)
+        for given in subjects
+        for subject in [find_subject(given)]
+        for item in list_checks(subject, wanted)
     ]
     validate_reasons(expected_failures, tuple(item.name for _, item in found))
     parameters = []
@@ -74,6 +77,7 @@ def find_subject(given: Any) -> Subject:
 
 
 def _named(given: str) -> Subject:
+    """Return the subject of a name, optionally with its kind before it."""
     *kinds, name = given.split()
     registry = current_registry()
     for kind in suite_names():
@@ -94,7 +98,7 @@ class PytestCheck:
         import pytest
 
         __tracebackhide__ = True
-        result = run(self._item, {})
+        result = run_check(self._item, {})
         expected = self._reason is not None and result.outcome is CheckOutcome.FAILED
         counted = replace(result, outcome=CheckOutcome.EXPECTED) if expected else result
         seen = TALLY.setdefault((self._item.subject.kind, self._item.subject.name), [])

@@ -128,6 +128,7 @@ class CheckReport:
 
 
 def _others(checks: list[str]) -> str:
+    """Return a note on further checks with the same failure."""
     if not checks:
         return ""
     shown = ", ".join(checks[:3]) + (", ..." if len(checks) > 3 else "")
@@ -163,8 +164,7 @@ class Check:
     """A named function of a subject, or of a subject and each of its cases (parameters, outputs, ...).
 
     The function returns a note on the measurement, or None, and raises Failure or Skip. Any other exception is a
-    failure
-    too, and a check that returns without a comparison counts as skipped.
+    failure too, and a check that returns without a comparison counts as skipped.
 
     Args:
         family: Group of related checks.
@@ -249,6 +249,8 @@ def expand_cases(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
 
 
 def _unlisted(each: Check, error: Exception) -> Check:
+    """Return a check that fails with the error of listing its cases."""
+
     def fail(subject: Any) -> None:
         # The original error, unchanged, so that a report lists the cause once for all checks.
         raise error
@@ -256,7 +258,7 @@ def _unlisted(each: Check, error: Exception) -> Check:
     return Check(each.family, each.name, fail)
 
 
-def run(item: Item, expected: Mapping[str, str]) -> CheckResult:
+def run_check(item: Item, expected: Mapping[str, str]) -> CheckResult:
     """Run one item.
 
     Args:

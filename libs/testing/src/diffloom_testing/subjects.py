@@ -147,13 +147,9 @@ class ModelSubject:
         radius = float((points - points.mean(dim=1, keepdim=True)).norm(dim=-1).max().detach())
         return max(radius, 1e-6)
 
-    def flat(self, trajectory: Trajectory) -> Tensor:
-        """Return all saved numbers in one row."""
-        return flatten_state(trajectory)
-
     def answer(self, params: Params, model: Model | None = None) -> Tensor:
         """Return the saved numbers of a run without gradients."""
-        return self.flat(self.roll(params, gradient=NoGradient(), model=model))
+        return flatten_state(self.roll(params, gradient=NoGradient(), model=model))
 
 
 @dataclass(frozen=True)
@@ -223,4 +219,5 @@ def renderer_subject(given: Any) -> RendererSubject:
 
 
 def _title(found: Any) -> str:
+    """Return the name of a class, or of an object's class."""
     return str(found.__name__ if isinstance(found, type) else type(found).__name__)

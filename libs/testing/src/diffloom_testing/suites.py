@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from diffloom.plugins import current_registry, import_object
 from diffloom_testing.kinds import OWN_SUITES, SUITES
-from diffloom_testing.results import Check, CheckReport, Item, expand_cases, run, validate_reasons
+from diffloom_testing.results import Check, CheckReport, Item, expand_cases, run_check, validate_reasons
 from diffloom_testing.subjects import integrator_subject, model_subject, renderer_subject
 from diffloom_testing.term_hosts import term_subject
 
@@ -59,7 +59,7 @@ def get_suite(kind: str) -> Suite:
     return found
 
 
-def items(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item, ...]:
+def list_checks(subject: Subject, families: Iterable[str] | None = None) -> tuple[Item, ...]:
     """Return every check on ``subject``, of all families or of some."""
     checks = get_suite(subject.kind).checks
     known = list(dict.fromkeys(each.family for each in checks))
@@ -96,9 +96,9 @@ def run_suite(
     Returns:
         The results of all checks.
     """
-    todo = items(subject, families)
+    todo = list_checks(subject, families)
     reasons = collect_reasons(subject, expected_failures, tuple(item.name for item in todo))
-    return CheckReport(subject.kind, subject.name, tuple(run(item, reasons) for item in todo))
+    return CheckReport(subject.kind, subject.name, tuple(run_check(item, reasons) for item in todo))
 
 
 def check_model(
@@ -175,12 +175,9 @@ def check_term(
         term: A registered name, or a class that derives from ``diffloom_mechanics.ForceTerm`` and has
             ``example(context)``, a class method that returns a term that acts on the context's nodes at their start;
             ``claims``, optional, from "conservative" (at rest the force derives from an energy), "dissipative" (the
-            part
-            that depends on velocities takes energy away), "momentum" and "angular_momentum" (forces, or torques, sum to
-            zero);
-            ``variants``, optional mappings of values, each for the gradients of the parameters in it that have no
-            effect
-            in ``example()``.
+            part that depends on velocities takes energy away), "momentum" and "angular_momentum" (forces, or torques,
+            sum to zero); ``variants``, optional mappings of values, each for the gradients of the parameters in it that
+            have no effect in ``example()``.
         expected_failures: As in check_model.
         families: As in check_model.
 

@@ -61,10 +61,12 @@ class System:
 
 
 def _t(*values: object) -> Tensor:
+    """Return numbers as a float64 tensor."""
     return torch.tensor(values[0] if len(values) == 1 else values, dtype=torch.float64)
 
 
 def _chain_inputs() -> dict[str, Tensor]:
+    """Return the inputs of the chain."""
     return {
         "mass": _t(0.2, 0.3, 0.25),
         "gravity": _t(0.0, -9.81, 0.0),
@@ -75,21 +77,27 @@ def _chain_inputs() -> dict[str, Tensor]:
 
 
 def _chain(inputs: dict[str, Tensor], pinned: bool = True) -> Mechanics:
+    """Return a chain of masses and springs."""
     law = particles(inputs["mass"], inputs["gravity"], PINNED if pinned else None)
     return Mechanics(law, (springs(PAIRS, inputs["stiffness"], inputs["damping"], inputs["rest_length"]),))
 
 
 def _drag(clock: object, q: Tensor, u: Tensor, drag: Tensor) -> Tensor:
+    """Return a drag that grows with the cube of the velocity."""
     return -drag * u * (1.0 + u.square().sum(dim=1, keepdim=True))
 
 
 def _with_drag(inputs: dict[str, Tensor]) -> Mechanics:
+    """Return the pinned chain with a drag in PyTorch."""
     system = _chain(inputs)
     return Mechanics(system.nodes, (*system.terms, TorchTerm("drag", _drag, (("drag", inputs["drag"]),))))
 
 
 def _own(inputs: dict[str, Tensor]) -> CustomStep:
+    """Return a custom step of independent oscillators."""
+
     def step(k: int, dt: float, state: State) -> State:
+        """Advance by one semi-implicit Euler step."""
         u = state.u - dt * inputs["stiffness"] * state.q
         return State(state.q + dt * u, u, state.time + dt)
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom import simulate
-from diffloom.interfaces import Control, Model, ParamSpec
+from diffloom.interfaces import Control, Model
 from diffloom.plugins import get_integrator, integrators
 from diffloom_mechanics import ForceTerm, WithTerms
 from diffloom_testing.comparisons import (
@@ -24,7 +24,11 @@ from diffloom_testing.comparisons import (
     require_refusal,
     require_same_bits,
 )
-from diffloom_testing.models.interface import shape_and_bounds as model_shape_and_bounds, units as model_units
+from diffloom_testing.models.interface import (
+    require_specs,
+    shape_and_bounds as model_shape_and_bounds,
+    units as model_units,
+)
 from diffloom_testing.results import Check, Failure, Skip, check, require
 from diffloom_testing.suites import Suite
 from diffloom_testing.term_hosts import TERM, Host, TermSubject, dials, term_subject
@@ -60,14 +64,11 @@ def interface(subject: TermSubject) -> None:
     """The term is a frozen ForceTerm; specs are the same tuple twice; names are different Python identifiers."""
     term = subject.term
     require_frozen(term, ForceTerm)
-    specs = term.specs
-    require(
-        isinstance(specs, tuple) and all(isinstance(s, ParamSpec) for s in specs), "specs must be a tuple of ParamSpec"
-    )
-    names = [s.name for s in specs]
-    require([s.name for s in term.specs] == names, "specs has another order when asked again; it must be fixed")
-    require(len(set(names)) == len(names), f"a name is declared twice among {names}")
-    odd = [name for name in names if not (isinstance(name, str) and name.isidentifier() and name == name.lower())]
+    odd = [
+        name
+        for name in require_specs(term)
+        if not (isinstance(name, str) and name.isidentifier() and name == name.lower())
+    ]
     require(not odd, f"parameter names {odd}: use lower-case words of Python, joined by _")
     unknown = sorted(set(subject.found.claims) - set(CLAIMS))
     require(not unknown, f"claims names {unknown}; it may name {', '.join(CLAIMS)}")
@@ -109,6 +110,7 @@ def refuses_others(subject: TermSubject) -> str:
 
 
 def _adding(term: ForceTerm, model: Model) -> Callable[[], object]:
+    """Return a function that adds the term to a model."""
     return lambda: WithTerms(model, {TERM: term})
 
 
@@ -192,6 +194,7 @@ def parameter(subject: TermSubject, case: str) -> str:
 
 
 def _variant(subject: TermSubject, name: str) -> dict[str, Any]:
+    """Return the values of the variant that names a parameter; empty if there is none."""
     for variant in subject.found.variants:
         if name in variant:
             return dict(variant)
@@ -296,6 +299,7 @@ def _angular_momentum(host: Host) -> str:
 
 
 def _state(host: Host) -> tuple[Tensor, Tensor]:
+    """Return q and u of the host's state."""
     at = host.state()
     return at.q, at.u
 
@@ -321,6 +325,7 @@ def repeats(subject: TermSubject, name: str) -> None:
 
 
 def _force_and_gradients(host: Host) -> list[Tensor]:
+    """Return the force and the gradients of its weighted sum by state and parameters."""
     q, u = (value.clone().requires_grad_() for value in _state(host))
     own = {name: v for name, v in host.params().items() if name.startswith(f"{TERM}.")}
     leaves = {name.removeprefix(f"{TERM}."): v.detach().clone().requires_grad_() for name, v in own.items()}

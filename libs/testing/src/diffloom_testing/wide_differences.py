@@ -1,8 +1,7 @@
 """Gradients against wide differences: does the adjoint predict the effect of a change of a few per cent?
 
 An exact adjoint may be useless: through impacts with a jump of force, or in chaotic motion, the exact derivative holds
-in
-a neighbourhood much smaller than any step of an optimiser.
+in a neighbourhood much smaller than any step of an optimiser.
 """
 
 from __future__ import annotations

@@ -55,6 +55,10 @@ def make_goal_target(goals: Sequence[Goal], scene: Scene) -> Target:
 
     Raises:
         InputError: There is no goal, or the goals differ in kind or shape.
+
+    Example:
+        goal = make_pose_goal(scene, {"position": torch.tensor([0.2, 0.0, 0.0], dtype=torch.float64)}, at=0.5)
+        target = make_goal_target([goal], scene)
     """
     if not goals:
         raise InputError("goals: got none; expected at least one, such as Goal(3.0, image='goal.png')")
@@ -65,7 +69,7 @@ def make_goal_target(goals: Sequence[Goal], scene: Scene) -> Target:
     kinds = {name: _stack(name, found) for name, found in parts.items()}
     if all(value is None for value in kinds.values()):
         raise InputError("goals: got neither image, mask nor states; give each goal one of them")
-    source = ", ".join(dict.fromkeys(goal.source or _name(goal) for goal in ordered))
+    source = ", ".join(dict.fromkeys(goal.source or _describe_goal(goal) for goal in ordered))
     times = torch.tensor([goal.at for goal in ordered], dtype=torch.float64)
     read = any(isinstance(goal.image, str | Path) for goal in ordered)
     return Target(
@@ -95,7 +99,7 @@ def make_pose_goal(scene: Scene, values: Mapping[str, Tensor], at: float) -> Goa
     return Goal(at, rgba, rgba[..., 3], view.q[0], f"drawn with {type(scene.renderer).__name__}")
 
 
-def _name(goal: Goal) -> str:
+def _describe_goal(goal: Goal) -> str:
     """Return a description of a goal."""
     given = goal.image if isinstance(goal.image, str | Path) else goal.mask
     return Path(given).name if isinstance(given, str | Path) else "states" if goal.image is None else "an image"
@@ -167,11 +171,13 @@ def _read_track(path: Path) -> Tensor:
             kinds = [kind for kind in (IMAGE, SPACE) if set(kind) <= set(own)]
             if len(kinds) != 1:
                 raise InputError(f"{path.name}: it has the columns {', '.join(own) or '(none)'}; expected {WANTED}")
-            found = [[_number(line[name], path.name, n, name) for name in kinds[0]] for n, line in enumerate(table, 2)]
+            found = [
+                [_parse_number(line[name], path.name, n, name) for name in kinds[0]] for n, line in enumerate(table, 2)
+            ]
     return _check_rows(found, path.name)
 
 
-def _number(given: str | None, what: str, line: int, name: str) -> float:
+def _parse_number(given: str | None, what: str, line: int, name: str) -> float:
     try:
         return float(given or "")
     except ValueError as error:

@@ -89,7 +89,7 @@ class StepRewards:
 
     def __init__(self, task: ControlTask, params: Params, values: Mapping[str, Tensor]) -> None:
         self.task, self.params, self.values = task, params, values
-        self.frames = _frames(task, values)
+        self.frames = _split_frames(task, values)
         self.needed = sorted({step for frame in self.frames for step in frame.sampling.save})
         self.states: dict[int, State] = {}
         self.last: dict[str, Tensor] = {}
@@ -105,17 +105,17 @@ class StepRewards:
         ...).
         """
         self.states |= {step: state for step, state in states.items() if step in self.needed}
-        total = self._cost(control, last - first)
+        total = self._compute_cost(control, last - first)
         for frame in self.frames:
             end = frame.sampling.save[-1]
             if first < end <= last or (first == 0 and end == 0):
-                total += frame.share * self._loss(frame)
+                total += frame.share * self._compute_loss(frame)
         later = [f.sampling.save[0] for f in self.frames if f.sampling.save[-1] > last]
         keep = min(later, default=self.task.scene.steps + 1)
         self.states = {step: state for step, state in self.states.items() if step >= keep}
         return -total
 
-    def _loss(self, frame: FrameTarget) -> float:
+    def _compute_loss(self, frame: FrameTarget) -> float:
         states = [self.states[step] for step in frame.sampling.save]
         path = Trajectory(
             {name: torch.stack([state.sets[name][0] for state in states]) for name in states[0].names},
@@ -133,7 +133,7 @@ class StepRewards:
             view = View(image, q, vertices, frame.target.times)
         return float(loss.value(view, frame.target))
 
-    def _cost(self, control: Mapping[str, Tensor], steps: int) -> float:
+    def _compute_cost(self, control: Mapping[str, Tensor], steps: int) -> float:
         """Return the costs of some steps: mean squares over the whole episode, of which these steps are a part."""
         costs, scene, total = self.task.costs, self.task.scene, 0.0
         for name, rows in control.items():
@@ -146,7 +146,7 @@ class StepRewards:
         return total
 
 
-def _frames(task: ControlTask, values: Mapping[str, Tensor]) -> list[FrameTarget]:
+def _split_frames(task: ControlTask, values: Mapping[str, Tensor]) -> list[FrameTarget]:
     """Return the frames of a task's target."""
     views, found = task.target.by_view(), []
     for label, target in views.items():
@@ -179,6 +179,10 @@ class SceneEnv(gymnasium.Env[Array, Array]):
             other numbers stay 0.
         failure: Amount subtracted from the reward when the simulation breaks down, which ends the episode.
         render_mode: None, or "rgb_array".
+
+    Example:
+        env = SceneEnv(make_task(experiment), observe="state", every=10)
+        observation, information = env.reset(seed=0)
     """
 
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 30}  # noqa: RUF012
@@ -211,7 +215,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self.action_space = gymnasium.spaces.Box(-self.limit, self.limit, size, np.float32)
         self.metadata = {**self.metadata, "render_fps": max(1, round(1.0 / (self.every * scene.dt)))}
         self._begin({})
-        self.observation_space = self._space(self._stack_observation())
+        self.observation_space = self._make_space(self._stack_observation())
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin a new episode.
@@ -230,7 +234,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self.task.scene.known(given, "gym: options")
         checked = self.task.scene.model.params(self.task.scene.dtype, **given)
         self._begin({name: checked[name] for name in given})
-        return self._stack_observation(), self._info()
+        return self._stack_observation(), self._make_info()
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Hold an action for ``every`` steps.
@@ -246,17 +250,17 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         if first >= scene.steps:
             raise InputError("gym: the episode is over; reset the environment first")
         last = min(first + self.every, scene.steps)
-        control = self._control(action, first, last)
+        control = self._make_control(action, first, last)
         try:
             states = self._advance(control, first, last)
             reward = self._rewards.compute_reward(first, last, states, control)
             self._state, self._step = states[last], last
-            return self._stack_observation(), reward, last == scene.steps, False, self._info()
+            return self._stack_observation(), reward, last == scene.steps, False, self._make_info()
         except SimulationError as error:
             if isinstance(error, InputError):
                 raise  # the input is wrong, not the simulation
             self._step = scene.steps
-            return self._stack_observation(), -self.failure, True, False, {**self._info(), "trouble": str(error)}
+            return self._stack_observation(), -self.failure, True, False, {**self._make_info(), "trouble": str(error)}
 
     def render(self) -> Array | None:
         """Return the present image of the scene's camera.
@@ -281,7 +285,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self._past = ()
         self._step = 0
 
-    def _control(self, action: Array, first: int, last: int) -> dict[str, Tensor]:
+    def _make_control(self, action: Array, first: int, last: int) -> dict[str, Tensor]:
         """Return the controls of some steps, including the action."""
         scene = self.task.scene
         given = torch.as_tensor(np.clip(action, -self.limit, self.limit), dtype=scene.dtype).reshape(1, -1)
@@ -312,10 +316,10 @@ class SceneEnv(gymnasium.Env[Array, Array]):
             return _to_bytes(shown)
         return np.asarray(shown[0].to(torch.float32).numpy())
 
-    def _info(self) -> dict[str, Any]:
+    def _make_info(self) -> dict[str, Any]:
         return {"time": self._step * self.task.scene.dt}
 
-    def _space(self, first: Array) -> gymnasium.spaces.Box:
+    def _make_space(self, first: Array) -> gymnasium.spaces.Box:
         if first.dtype == np.uint8:
             return gymnasium.spaces.Box(0, 255, first.shape, np.uint8)
         return gymnasium.spaces.Box(-np.inf, np.inf, first.shape, np.float32)

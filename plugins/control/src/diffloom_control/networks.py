@@ -128,6 +128,10 @@ def make_network_policy(model: Model, params: Params, network: Network, span: fl
 
     Returns:
         The policy.
+
+    Example:
+        network = Network("activation", frequency=2.0, scale=0.2)
+        policy = make_network_policy(walker, params, network, span=0.5, seed=0)
     """
     shape = find_driven_shape(model, network.drives)
     only = list_driven_numbers("policy.only", model, network.drives, network.only)
@@ -136,11 +140,11 @@ def make_network_policy(model: Model, params: Params, network: Network, span: fl
         torch.manual_seed(seed)
         if network.sees == "image" and network.reads == "moments":
             told = 6 * 4 * network.frames
-            layers = [ImageMoments(), *_dense([told, *network.hidden, numbers], network.bias)]
+            layers = [ImageMoments(), *_make_dense([told, *network.hidden, numbers], network.bias)]
         elif network.sees == "image":
-            layers = _convolutions(network, numbers)
+            layers = _make_convolutions(network, numbers)
         else:
-            layers = _dense([_count_inputs(network, model, params), *network.hidden, numbers], network.bias)
+            layers = _make_dense([_count_inputs(network, model, params), *network.hidden, numbers], network.bias)
     module = nn.Sequential(*layers, ControlRows(shape, network.scale, only))
     with torch.no_grad():
         for weight in module.parameters():
@@ -205,7 +209,7 @@ def _count_inputs(network: Network, model: Model, params: Params) -> int:
     return network.phases if network.sees == "time" else network.knots
 
 
-def _dense(widths: Sequence[int], bias: bool) -> list[nn.Module]:
+def _make_dense(widths: Sequence[int], bias: bool) -> list[nn.Module]:
     """Return dense layers with tanh between them."""
     layers: list[nn.Module] = []
     for before, after in pairwise(widths):
@@ -213,7 +217,7 @@ def _dense(widths: Sequence[int], bias: bool) -> list[nn.Module]:
     return layers[:-1]
 
 
-def _convolutions(network: Network, numbers: int) -> list[nn.Module]:
+def _make_convolutions(network: Network, numbers: int) -> list[nn.Module]:
     """Return convolutions that halve the image, and dense layers on their result."""
     layers: list[nn.Module] = []
     height, width = network.image_size
@@ -225,7 +229,7 @@ def _convolutions(network: Network, numbers: int) -> list[nn.Module]:
             f"policy.channels: got {list(network.channels)}; expected the channels of one or more convolutions"
         )
     flat = network.channels[-1] * height * width
-    return [*layers, nn.Flatten(), *_dense([flat, *network.hidden, numbers], network.bias)]
+    return [*layers, nn.Flatten(), *_make_dense([flat, *network.hidden, numbers], network.bias)]
 
 
 #: Largest file that is read [bytes].

@@ -93,11 +93,11 @@ class ImageObservation(Observation):
             {name: u[None] for name, (_, u) in state.sets.items()},
             torch.tensor([state.time], dtype=torch.float64),
         )
-        image, _ = self._scene(scene).draw(frame, params, values, ("rgba",))
+        image, _ = self._make_scene(scene).draw(frame, params, values, ("rgba",))
         assert image.rgba is not None
         return image.rgba.permute(0, 3, 1, 2)
 
-    def _scene(self, scene: Scene) -> Scene:
+    def _make_scene(self, scene: Scene) -> Scene:
         """Return the scene as the policy's camera sees it."""
         camera = scene.viewpoint.camera if self.camera is None else self.camera
         if self.size is not None:

@@ -116,6 +116,7 @@ def joint_functions(balls, scalars):
 
     @device
     def joint_force(i, clock, q, u, joint, command, space):
+        """Compute the forces on all velocities of tree i."""
         row = clock.row if command.shape[0] > 1 else 0
         for b in range(balls):
             c = 4 * b
@@ -131,6 +132,7 @@ def joint_functions(balls, scalars):
 
     @device
     def joint_force_adjoint(i, clock, q, u, joint, command, space, adj_f, adj_joint, adj_command):
+        """Transpose of joint_force: cotangents of q and u; those of ``joint`` and ``command`` are added."""
         row = clock.row if command.shape[0] > 1 else 0
         zero = space.dtype.type(0)
         two = space.dtype.type(2)

@@ -82,8 +82,7 @@ class Link:
         axes: Unit vectors of the joint's velocities, in the joint's axes.
         position: Position of the joint in the parent's axes [m].
         orientation: Quaternion w, x, y, z of the joint in the parent's axes; at zero coordinates the link's axes are
-            those
-            of the joint.
+            those of the joint.
         mass: Mass [kg].
         centre: Centre of mass in the link's axes [m].
         inertia: xx yy zz xy xz yz about the centre [kg m^2].

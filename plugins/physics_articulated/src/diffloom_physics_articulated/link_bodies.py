@@ -77,6 +77,7 @@ class LinkBodies:
         return NodeSet("bodies", 7, 6, None, None, (("inverse_mass", inverse),), still, touches=touches)
 
     def _touching(self) -> TouchingBodies:
+        """Return contact points and shapes without parameters; built once."""
         if "touching" not in self._found:
             points = cluster_points([b.points for b in self.bodies], [b.solid.roundness for b in self.bodies])
             self._found["touching"] = TouchingBodies(points, self._shapes, lambda: self.share)

@@ -42,10 +42,8 @@ def from_log_cholesky(numbers: Tensor) -> Tensor:
     """Return masses and moments (links, 10) of any ten numbers (links, 10); every choice is a physical body.
 
     This is the log-Cholesky parameterisation of Rucker & Wensing (2022). The numbers a, d1, d2, d3, s12, s23, s13, t1,
-    t2,
-    t3 make the upper triangular U = e^a [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]. U
-    U^T
-    holds the second moments C, the first moment and the mass of a positive distribution, and I = tr(C) 1 - C.
+    t2, t3 make the upper triangular U = e^a [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]].
+    U U^T holds the second moments C, the first moment and the mass of a positive distribution, and I = tr(C) 1 - C.
     """
     a, d1, d2, d3, s12, s23, s13, t1, t2, t3 = numbers.unbind(-1)
     zero, one = torch.zeros_like(a), torch.ones_like(a)

@@ -98,6 +98,7 @@ def _whole(name: str, value: Tensor, specs: Mapping[str, ParamSpec], one: Mappin
 
 
 def _tiled(value: Tensor, spec: ParamSpec, one: Mapping[str, int], count: int) -> Tensor:
+    """Return a value repeated for every copy, if its first axis belongs to the tree."""
     full = spec.full_shape(one)
     if not spec.shape or spec.shape[0] not in one or tuple(value.shape) != tuple(full):
         return value

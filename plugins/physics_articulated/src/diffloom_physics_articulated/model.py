@@ -55,9 +55,8 @@ class ArticulatedModel(Model):
     """Trees of links that joints hold together.
 
     The state is one row for each tree: q holds the quaternions of its balls and then its scalar coordinates, u the
-    angular
-    velocities of its balls in the links' axes and then the rates. docs/models/articulated.md lists all keys, parameters
-    and equations.
+    angular velocities of its balls in the links' axes and then the rates. docs/models/articulated.md lists all keys,
+    parameters and equations.
 
     Args:
         trees: One table each, such as ``{"builder": "pendulum", "length": 1.0}``, ``{"file": "robot.urdf"}`` or
@@ -132,6 +131,7 @@ class ArticulatedModel(Model):
         return cls(example_trees())
 
     def _parent_numbers(self) -> list[int]:
+        """Return the number of each link's parent; -1 for the world."""
         numbers: list[int] = []
         first = 0
         for tree in self.trees:
@@ -233,6 +233,7 @@ class ArticulatedModel(Model):
         return self._bodies.node_set(self.layout, self.joint_frames(params), mass, growth, size, values)
 
     def _link_contact(self, params: Params) -> LinkContact:
+        """Return the contact of the links for given parameters."""
         count = len(self.links)
         grown = self._points.grow(self.layout, self._growth(params), broadcast(params["size"], (count,)))
         values = self.contact.resolve(params)

@@ -73,8 +73,7 @@ def read_piece(what: str, table: Mapping[str, Any], length: float, along: Vector
     """Return the piece that a table describes, in the link's axes, and its mass.
 
     The table holds a shape or mesh, its pose, and mass or density. ``rides``: the piece shifts with its middle if the
-    link
-    grows, instead of being stretched. contact, spacing, rounding: see sample_contact_points.
+    link grows, instead of being stretched. contact, spacing, rounding: see sample_contact_points.
     """
     try:
         shape = read_shape({k: v for k, v in table.items() if k not in OWN})

@@ -43,6 +43,7 @@ def are_neighbours(a: Link, b: Link) -> bool:
 
 
 def _pair(given: object, names: set[str]) -> set[str]:
+    """Return two names of links as a set; raise InputError for anything else."""
     if not isinstance(given, (list, tuple)) or len(set(given)) != 2:
         raise InputError(f"self_contact: got {given!r}; expected the names of two links")
     for name in given:

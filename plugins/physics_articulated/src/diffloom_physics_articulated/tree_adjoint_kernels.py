@@ -4,8 +4,7 @@ From M a + h = f: with l = M^-1 adj_a, adj_f = l, and every other cotangent is t
 at constant a, for the cotangent b = -l of f. With y = sum of S b over the joints up to a link, and for each link
     phi = y.(I a + v x* I v) = y.I a - (v x y).I v,
 cotangents of a and v are gathered from the leaves down, as wrenches are. The pose of a link (its S and I) gives a
-wrench
-too, the cotangent of an infinitesimal motion of the link; a joint's coordinate moves all links above it, so its
+wrench too, the cotangent of an infinitesimal motion of the link; a joint's coordinate moves all links above it, so its
 cotangent is S.(sum of their wrenches). The result does not depend on O.
 """
 

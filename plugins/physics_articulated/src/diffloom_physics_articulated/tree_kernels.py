@@ -5,9 +5,8 @@ without transformations. Loops run over links, parents before children, or back.
 the tree's row of ``s``, the workspace: LINK numbers from column ``HEAD`` on, in the order named below.
 
 ``layout`` holds for each link seven numbers from column 7 l + 1 on (column 0 is the number of links): parent or -1,
-kind
-of joint, index of its first coordinate and velocity, axis (3). ``frame``: position and quaternion of the joint in the
-parent's axes (7). ``inertia``: mass, first moment and second moments about the link's origin in its axes (10).
+kind of joint, index of its first coordinate and velocity, axis (3). ``frame``: position and quaternion of the joint in
+the parent's axes (7). ``inertia``: mass, first moment and second moments about the link's origin in its axes (10).
 """
 
 from diffloom_kernels import (
@@ -293,8 +292,7 @@ def solve(i, at, layout, s):
     """Compute x = M^-1 (b - S^T g), in place of b in columns ``at``.. of the workspace.
 
     g are the wrenches in DRIVE of the links, which are overwritten; the motion S x of all joints up to a link is left
-    in
-    SOLVED.
+    in SOLVED.
     """
     zero = s.dtype.type(0)
     links = int(layout[i, 0])

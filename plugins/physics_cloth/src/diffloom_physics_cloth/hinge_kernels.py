@@ -70,8 +70,7 @@ def angle(y, x):
     """Return atan2(y, x) [rad] from -pi to pi, 0 at the origin, within 2 units in the last place.
 
     With t = min(|x|, |y|) / max(|x|, |y|), atan t is evaluated at t or, beyond tan(pi/8), at (t - 1) / (t + 1), where
-    it
-    is smaller by pi/4.
+    it is smaller by pi/4.
     """
     zero = constant(x, 0)
     one = constant(x, 1)

@@ -177,11 +177,13 @@ class ClothModel(Model):
         return State(q, torch.where(torch.from_numpy(self.fixed)[:, None], torch.zeros_like(u), u))
 
     def _start(self, params: Params) -> Tensor:
+        """Return the positions at the start (particles, 3) [m]."""
         upright = torch.tensor([1.0, 0.0, 0.0, 0.0], dtype=params.dtype)
         turn = params.get("orientation", upright)
         return place(self._shape("start_shape", params), params["position"], turn)
 
     def _shape(self, name: str, params: Params) -> Tensor:
+        """Return the positions (particles, 3) [m] of a parameter; by default those of the mesh."""
         vertices = torch.from_numpy(self.sheet.vertices).to(params.dtype)
         return broadcast(params.get(name, vertices), (self.axes["particles"], 3))
 
@@ -209,6 +211,7 @@ class ClothModel(Model):
 
     @cached_property
     def _rest(self) -> dict[torch.dtype, SheetRestShape]:
+        """Rest shapes of the mesh by precision, filled on demand."""
         return {}
 
     def mass(self, params: Params, rest: SheetRestShape | None = None) -> Tensor:
@@ -225,6 +228,7 @@ class ClothModel(Model):
         return lump_mass(density, area, self.sheet.faces, self.axes["particles"])
 
     def _terms(self, params: Params, control: Control, rest: SheetRestShape) -> Iterable[Term]:
+        """Yield the force terms of elasticity, ties and contact."""
         yield self._faces(params, control, rest)
         if self.bending:
             yield build_hinge_term(
@@ -261,6 +265,7 @@ class ClothModel(Model):
             )
 
     def _faces(self, params: Params, control: Control, rest: SheetRestShape) -> Term:
+        """Return the term of the faces: elasticity, and air unless planar."""
         faces = self._nodes["faces"]
         material = Elasticity(
             params["shear_modulus"],
@@ -277,6 +282,7 @@ class ClothModel(Model):
         return build_face_term(faces, rest.edges, rest.area, material, air)
 
     def _spring_lengths(self, params: Params) -> Tensor:
+        """Return the rest lengths of the springs (springs,) [m], from the rest shape."""
         ends = take(self._shape("rest_shape", params), self.springs)
         length: Tensor = (ends[:, 1] - ends[:, 0]).norm(dim=1)
         return length

@@ -47,8 +47,7 @@ class SheetRestShape:
 
     Args:
         edges: Entries b0, b1, b2 of the inverse [[b0, b1], [0, b2]] of the rest edges, (faces, 3) [1/m], in the face's
-            own
-            axes, the first along its first edge.
+            own axes, the first along its first edge.
         area: Areas (faces,) [m^2].
         hinge_weight: |e|^2 / (A1 + A2), (hinges,): energy per stiffness and squared angle.
         hinge_angle: Angles (hinges,) [rad].

@@ -8,9 +8,9 @@ J = sqrt(C0 C2 - C1^2/4) is the ratio of areas. Energy per rest area, with activ
 
 At rest I = 2 and dJ/dF = F, so P = (2/3 mu + lam (1 - alpha)) F vanishes for alpha = 1 + 2 mu / (3 lam); the activation
 adds to it. lam (J - alpha) is computed as lam (J - 1 - a) - 2/3 mu, which allows lam = 0. Damping adds the objective
-stress c F (F^T R + R^T F), which is zero in rigid motions and never does work on the triangle.
-As dJ/dF = [C2 Fu - C1/2 Fv, C0 Fv - C1/2 Fu] / J, the sum is P = F S with a symmetric S of three numbers.
-The moduli come multiplied by the triangle's rest area, and so does S.
+stress c F (F^T R + R^T F), which is zero in rigid motions and never does work on the triangle. As dJ/dF = [C2 Fu - C1/2
+Fv, C0 Fv - C1/2 Fu] / J, the sum is P = F S with a symmetric S of three numbers. The moduli come multiplied by the
+triangle's rest area, and so does S.
 
 Edges d1, d2 and a pair a1, a2 make the three numbers x = (d1.a1, d1.a2 + d2.a1, d2.a2). With F = [d1, d2] B and
 A = [a1, a2] B for the upper triangular B = [[b0, b1], [0, b2]], the inverse of the rest edges, ``pull`` maps x to

@@ -58,8 +58,8 @@ def compute_stable_step(
     """Return a step [s] that resolves the contact of one body: half the inverse of its fastest rate.
 
     A force on every point of a side accelerates these points by at most ``mobility`` times itself: the largest
-    eigenvalue of M^-1 sum J^T J, where J = (1, -[r]x) maps the body's motion to that of the point r. The rates are
-    k_f mobility and those of the law at the start of a contact.
+    eigenvalue of M^-1 sum J^T J, where J = (1, -[r]x) maps the body's motion to that of the point r. The rates are k_f
+    mobility and those of the law at the start of a contact.
 
     Args:
         law: Contact law.

@@ -231,12 +231,15 @@ class RigidModel(Model):
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
+        """Point shares of the bodies (bodies,)."""
         return np.array([compute_point_share(body) for body in self.bodies])
 
     def _point_shares(self) -> NDArray[np.float64]:
+        """Return the point shares, as TouchingBodies calls for them."""
         return self._shares
 
     def _push_term(self, params: Params) -> NodeTerm:
+        """Return the term of the pushes."""
         count = len(self.pushes)
         force = point = torch.zeros((0, 3), dtype=params.dtype)
         if count:
@@ -283,8 +286,7 @@ class RigidModel(Model):
         """Return a step length [s] that resolves the contact of every free body.
 
         It follows from mass, size and contact parameters, and from the speed of impact: that of the start and of the
-        fall
-        to the ground.
+        fall to the ground.
 
         Args:
             params: Parameters of the model; its defaults if None.

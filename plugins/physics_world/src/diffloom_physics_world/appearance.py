@@ -62,6 +62,7 @@ def read_appearance(table: Mapping[str, Any], place: str) -> BodyAppearance:
 
 
 def _material(given: object, place: str) -> Material | None:
+    """Return a Material from a Material, a table of its fields, or None."""
     if given is None or isinstance(given, Material):
         return given
     known = [f.name for f in fields(Material)]

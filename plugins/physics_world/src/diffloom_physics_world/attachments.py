@@ -84,11 +84,9 @@ class Attachment:
     Args:
         name: Name of the attachment.
         kind: "spring" has a rest length, by default the length at the start. "hold" keeps two points together, damped
-            in
-            all directions. "path" pulls a point along its parameter ``place``, which may have one value per step (a
+            in all directions. "path" pulls a point along its parameter ``place``, which may have one value per step (a
             control), or along straight lines between ``places`` that it passes at ``times`` [s]. "force" acts on a
-            point,
-            and may be a control too.
+            point, and may be a control too.
         ends: Points on the bodies.
         given: Values of parameters.
     """
@@ -138,6 +136,7 @@ class Attachment:
         return build_carried_elements(term, {end.set: end.rigid for end in self.ends}, carried)
 
     def _term(self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet]) -> ElementTerm:
+        """Return the term on the nodes of the sets, before links are taken into account."""
         if self.kind == "force":
             return self._force(params, control)
         numbers = [(name, broadcast(params[name], (1,))) for name in ("stiffness", "damping")]
@@ -156,6 +155,7 @@ class Attachment:
         return ElementTerm(self.name, corners, force, adjoint, offsets, tuple(numbers), simd=False)
 
     def _force(self, params: Params, control: Control) -> ElementTerm:
+        """Return the term of a given force."""
         from diffloom_physics_world.driving_kernels import point_force
 
         (end,) = self.ends
@@ -170,6 +170,7 @@ class Attachment:
     def _tour(
         self, params: Params, offsets: tuple[NDArray[Any], ...], numbers: list[tuple[str, Tensor]]
     ) -> ElementTerm:  # fmt: skip
+        """Return the term of a path through places at given times."""
         from diffloom_physics_world.driving_kernels import tour_hold
 
         (end,) = self.ends
@@ -184,6 +185,7 @@ class Attachment:
         self, params: Params, control: Control, start: State, sets: Mapping[str, NodeSet],
         offsets: tuple[NDArray[Any], ...], numbers: list[tuple[str, Tensor]],
     ) -> ElementTerm:  # fmt: skip
+        """Return the term of a path with one place per step."""
         from diffloom_physics_world.attachment_kernels import path_hold
 
         (end,) = self.ends

@@ -56,6 +56,7 @@ class WorldBody:
         return Mechanics(sets, tuple(self._renamed(term) for term in system.terms))
 
     def _renamed(self, term: Term) -> Term:
+        """Return a term with its name and its node sets' names in the world."""
         name = f"{self.name}.{term.name}"
         if isinstance(term, ElementTerm):
             return replace(term, name=name, nodes={self.set_name(own): c for own, c in term.corners.items()}, on=None)
@@ -101,6 +102,7 @@ def read_bodies(given: Mapping[str, object] | Sequence[Mapping[str, Any]]) -> tu
 
 
 def _body(name: object, given: object, place: str) -> WorldBody:
+    """Return a body from a model or a table; check its name."""
     named = check_name("bodies", name)
     if named == GRAVITY:
         raise InputError(f"bodies: the name {named!r} is reserved for the world's own parameter; choose another")

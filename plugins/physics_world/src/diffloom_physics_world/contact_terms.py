@@ -76,7 +76,7 @@ def contact_terms(
     return _bodies(name, law, a, b), _bodies(name, law, b, a)
 
 
-def carried(term: NodeTerm, sides: Sequence[ContactSide]) -> NodeTerm:
+def lift_to_carriers(term: NodeTerm, sides: Sequence[ContactSide]) -> NodeTerm:
     """Return a term between two sides as the engine runs it: on the carrying nodes, if bodies of a side are carried."""
     touching = {side.name: side.nodes.touches for side in sides}
     ends = [touching[name] for name in (term.on, term.reads) if name is not None]
@@ -91,6 +91,7 @@ def _rows(law: ContactLaw, own: ContactSide, other: ContactSide) -> tuple[NamedT
 
 
 def _of_other(rows: Sequence[NamedTensor]) -> list[NamedTensor]:
+    """Return rows of the other side under names of their own, without gradient."""
     return [(f"other_{key}", value.detach()) for key, value in rows]
 
 
@@ -100,6 +101,7 @@ OTHERS = ("other_contact", "other_friction")
 def _particles_bodies(
     name: str, law: ContactLaw, points: ContactSide, bodies: ContactSide, thickness: float
 ) -> tuple[NodeTerm, NodeTerm]:
+    """Return the contact of particles with rigid bodies, a term on each side."""
     from diffloom_physics_world.particle_body_kernels import particle_body
 
     on_points, on_bodies = particle_body(law.normal(), law.friction.functions())
@@ -166,6 +168,7 @@ def _mean_of_corners(value: Tensor, corners: NDArray[np.int64]) -> Tensor:
 
 
 def _bodies(name: str, law: ContactLaw, own: ContactSide, other: ContactSide) -> NodeTerm:
+    """Return the contact of rigid bodies with those of another set, a term on the first."""
     from diffloom_physics_world.body_body_kernels import body_body
 
     force, adjoint = body_body(law.normal(), law.friction.functions())
@@ -180,6 +183,7 @@ def _bodies(name: str, law: ContactLaw, own: ContactSide, other: ContactSide) ->
 
 
 def _skins(name: str, law: ContactLaw, own: ContactSide, other: ContactSide, thickness: float) -> NodeTerm:
+    """Return the contact of particles and triangles of two sets, a term on the first."""
     from diffloom_physics_world.skin_kernels import skins, sort_other
 
     push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skins(law.normal(), law.friction.functions())

@@ -40,8 +40,7 @@ class WorldContact:
         between: Names of the bodies.
         law: Contact law.
         thickness: Distance from its surface at which a body touches [m]; None for 0 between particles and rigid bodies
-            and
-            for a tenth of an edge of triangles.
+            and for a tenth of an edge of triangles.
         triangles: True if points of rigid bodies touch the triangles of particles; None for True if these are a sheet.
         given: Values of contact parameters; the remaining ones follow from those of the bodies.
     """
@@ -110,6 +109,7 @@ def _tables(given: Sequence[Mapping[str, Any]], names: list[str]) -> dict[frozen
 
 
 def _contact(table: Mapping[str, Any], pair: tuple[str, str], law: object) -> WorldContact:
+    """Return the contact of two bodies that a table describes."""
     own = resolve_contact_law(table.get("law", law))
     values = {key: value for key, value in table.items() if key not in _SETTINGS}
     known = [spec.name for spec in (*own.specs, *own.extra_specs)]
@@ -134,7 +134,7 @@ def can_touch(nodes: NodeSet) -> bool:
     return is_particles(nodes) or isinstance(nodes.touches, TouchingBodies | TouchingLinks)
 
 
-def touching_nodes(nodes: NodeSet) -> NodeSet:
+def find_touching_nodes(nodes: NodeSet) -> NodeSet:
     """Return the nodes in contact: the nodes of a set, or the bodies that they carry."""
     return nodes.touches.bodies() if isinstance(nodes.touches, TouchingLinks) else nodes
 
@@ -170,8 +170,7 @@ def resolve_side_values(
         params: Parameters of the world.
         nodes: Node set of the body.
         paired: True if kernels combine the values of both sides, as springs in series; a value of the pair is then
-            split
-            between two equal sides.
+            split between two equal sides.
     """
     law = contact.law
     given = {name: value for name, value in law.resolve(pair).items() if name in law.names}

@@ -33,19 +33,19 @@ from diffloom_physics_world.bodies import GRAVITY, WorldBody, read_bodies, selec
 from diffloom_physics_world.contact_terms import (
     ContactSide,
     can_meet,
-    carried,
     contact_terms,
     is_sheet,
+    lift_to_carriers,
     measure_edge_length,
     triangle_terms,
 )
 from diffloom_physics_world.contacts import (
     WorldContact,
     can_touch,
+    find_touching_nodes,
     is_particles,
     read_contacts,
     resolve_side_values,
-    touching_nodes,
 )
 from diffloom_physics_world.example import EXAMPLE_ATTACHMENTS, example_bodies, example_settings
 from diffloom_physics_world.stability import suggest_step
@@ -59,13 +59,12 @@ class World(Model):
     """Bodies of any models, by name, that move together.
 
     The parameters of each body are called ``name.<parameter>``, its node sets by its name. The parameter ``gravity``,
-    if
-    given, is that of every body. See docs/worlds.md.
+    if given, is that of every body. See docs/worlds.md.
 
     Args:
         bodies: Models by name, such as ``{"ball": get_model("rigid")(...), "sheet": get_model("cloth")(...)}``, or
-            tables
-            with the keys name, model (a registered name, or a table of it with settings), colour, texture and material.
+            tables with the keys name, model (a registered name, or a table of it with settings), colour, texture and
+            material.
         contacts: Tables with the key ``between`` for pairs that differ from the default (``touch``, ``law``,
             ``thickness``, ``triangles`` and values of parameters); by default all bodies touch that can; False for
             none.
@@ -177,7 +176,7 @@ class World(Model):
             terms = [*contact_terms(contact.name, contact.law, sides[0], sides[1], thickness)]
             if not both:
                 terms += self._triangles(contact, sides)
-            yield from (carried(term, sides) for term in terms)
+            yield from (lift_to_carriers(term, sides) for term in terms)
 
     def _triangles(self, contact: WorldContact, sides: Sequence[ContactSide]) -> Iterable[NodeTerm]:
         """Return the contact terms of points of rigid bodies with triangles.
@@ -196,8 +195,9 @@ class World(Model):
         yield from triangle_terms(contact.name, contact.law, skin, other, thickness)
 
     def _touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
+        """Return the node sets of a body that can touch, by name."""
         own = select_sets(self._by_name[body], sets).items()
-        return [(name, touching_nodes(nodes)) for name, nodes in own if can_touch(nodes)]
+        return [(name, find_touching_nodes(nodes)) for name, nodes in own if can_touch(nodes)]
 
     def side_values_of(
         self, contact: WorldContact, params: Params, name: str, nodes: NodeSet, *, paired: bool

@@ -2,9 +2,9 @@
 set.
 
 Vertices sum the forces from the triangles of the other set; triangles sum those from its vertices into rows of their
-own, as skin_kernels of diffloom_mechanics describes. Names of the other set end in _o. members_o: flags of its
-vertices in contact. middles, middles_o: centres of the triangles, and in the last row the reach of a contact. cells,
-starts, order: its vertices, then its triangles.
+own, as skin_kernels of diffloom_mechanics describes. Names of the other set end in _o. members_o: flags of its vertices
+in contact. middles, middles_o: centres of the triangles, and in the last row the reach of a contact. cells, starts,
+order: its vertices, then its triangles.
 """
 
 import functools

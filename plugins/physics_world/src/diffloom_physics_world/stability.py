@@ -16,7 +16,7 @@ from diffloom.interfaces import Control, Params, State
 from diffloom_mechanics import Clock, Mechanics, NodeSet
 from diffloom_mechanics.contact import ContactLaw, TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom_physics_world.contact_terms import measure_edge_length
-from diffloom_physics_world.contacts import WorldContact, can_touch, is_particles, is_rigid, touching_nodes
+from diffloom_physics_world.contacts import WorldContact, can_touch, find_touching_nodes, is_particles, is_rigid
 
 if TYPE_CHECKING:
     from diffloom_physics_world.model import World
@@ -54,7 +54,7 @@ def estimate_contact_rate(
     sides = [
         [
             _touching(key, nodes, world.side_values_of(contact, params, key, nodes, paired=True))
-            for key, nodes in ((key, touching_nodes(each)) for key, each in system.sets.items() if can_touch(each))
+            for key, nodes in ((key, find_touching_nodes(each)) for key, each in system.sets.items() if can_touch(each))
             if key.partition(".")[0] == name
         ]
         for name in contact.between
@@ -85,6 +85,7 @@ def estimate_pressed_damping(law: ContactLaw, values: Mapping[str, float], mass:
 
 
 def _touching(key: str, nodes: NodeSet, rows: Mapping[str, torch.Tensor]) -> TouchingNodes:
+    """Return one side of a contact from its nodes and contact parameters."""
     inverse = next((v for n, v in nodes.arrays if n == "inverse_mass"), torch.zeros(1))
     free = inverse[inverse > 0]
     # The weight of a soft body is spread over its side, but a rigid body may stand on a corner.
@@ -131,6 +132,7 @@ def _speed(system: Mechanics, start: State) -> float:
 
 
 def _carries(nodes: NodeSet) -> bool:
+    """Return True if nodes carry bodies."""
     return isinstance(nodes.touches, TouchingLinks)
 
 

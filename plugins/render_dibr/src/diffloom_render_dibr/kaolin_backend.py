@@ -68,11 +68,11 @@ def render(
     vertices = surface.vertices.expand(frames, -1, -1)
     screen = project(vertices, camera)
     corners = screen[:, surface.faces]
-    facing, away = _facing(settings, vertices, surface.faces, camera, corners)
+    facing, away = _find_facing(settings, vertices, surface.faces, camera, corners)
     scale = screen.new_tensor([2.0 / camera.width, -2.0 / camera.height])
     place = torch.where(away[..., None, None], AWAY, corners[..., :2] * scale)
     depth = torch.where(away[..., None], camera.far, corners[..., 2])
-    features = _features(surface, vertices, depth, "rgba" in outputs)
+    features = _collect_features(surface, vertices, depth, "rgba" in outputs)
     correct = settings.compat is None
     if correct:
         features = torch.cat([features, torch.ones_like(features[..., :1])], dim=-1) / depth[..., None]
@@ -83,10 +83,10 @@ def render(
     covered = index >= 0
     if correct:
         values = values[..., :-1] / torch.where(covered, values[..., -1], 1.0)[..., None]
-    return _image(settings, surface, camera, lights, outputs, values, mask, index, covered)
+    return _make_image(settings, surface, camera, lights, outputs, values, mask, index, covered)
 
 
-def _facing(
+def _find_facing(
     settings: DibrRenderer, vertices: Tensor, faces: Tensor, camera: Camera, corners: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return numbers that are negative for faces not to be drawn, and True for faces to be moved out of the image.
@@ -105,7 +105,7 @@ def _facing(
         return torch.where(away, -1.0, facing), away
 
 
-def _features(surface: Surface, vertices: Tensor, depth: Tensor, colour: bool) -> Tensor:
+def _collect_features(surface: Surface, vertices: Tensor, depth: Tensor, colour: bool) -> Tensor:
     """Return features (frames, faces, 3, n): depth, then own colour or u, v, then normal and position if lit."""
     frames, faces = vertices.shape[0], surface.faces
     parts = [depth[..., None]]
@@ -122,7 +122,7 @@ def _features(surface: Surface, vertices: Tensor, depth: Tensor, colour: bool) -
     return torch.cat(parts, dim=-1)
 
 
-def _image(
+def _make_image(
     settings: DibrRenderer, surface: Surface, camera: Camera, lights: Sequence[Light], outputs: Sequence[str],
     values: Tensor, mask: Tensor, index: Tensor, covered: Tensor,
 ) -> Image:  # fmt: skip

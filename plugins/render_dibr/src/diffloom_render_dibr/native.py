@@ -54,7 +54,7 @@ def render(
     settings = make_settings(renderer, camera, colour or "silhouette" in outputs)
 
     def draw(layout: ImageLayout, points: Tensor, split: NearCut | None) -> Image:
-        """The outputs asked for."""
+        """Return the outputs that are wanted."""
         plan, valid, shown = find_plan(layout, settings), layout.arena.flags(0), "face_index" in outputs
         scene, tensors = read_scene(surface, camera, lights, layout, points, split, colour=colour)
         if not colour:

@@ -57,7 +57,7 @@ def rasterize(
         Features (batch, height, width, n), 0 where nothing is shown, and face indices (batch, height, width), -1 there.
     """
     features, shapes = _join(face_features)
-    settings = _settings(height, width, compat, None, multiplier, eps)
+    settings = _make_settings(height, width, compat, None, multiplier, eps)
     planes, index = _draw(height, width, face_vertices_z, face_vertices_image, features, valid_faces, settings)
     return (planes if shapes is None else tuple(planes.split(shapes, dim=-1))), index
 
@@ -88,10 +88,10 @@ def soft_mask(
     """
     check_shape("selected_face_idx", selected_face_idx, ("batch", "height", "width"))
     height, width = (int(n) for n in selected_face_idx.shape[1:])
-    settings = _settings(height, width, compat, (sigmainv, boxlen, knum), multiplier, 1e-8)
+    settings = _make_settings(height, width, compat, (sigmainv, boxlen, knum), multiplier, 1e-8)
     z = face_vertices_image.new_full(face_vertices_image.shape[:3], -1.0)
-    points = _points(z, face_vertices_image, height, width, settings)
-    plan = _plan(height, width, face_vertices_image, settings)
+    points = _make_points(z, face_vertices_image, height, width, settings)
+    plan = _find_plan(height, width, face_vertices_image, settings)
     mask: Tensor = SoftMask.apply(plan, points, selected_face_idx >= 0)  # type: ignore[no-untyped-call]
     return mask
 
@@ -120,7 +120,7 @@ def dibr_rasterization(
         Features, soft mask and face indices.
     """
     features, shapes = _join(face_features)
-    settings = _settings(height, width, compat, (sigmainv, boxlen, knum), multiplier, eps)
+    settings = _make_settings(height, width, compat, (sigmainv, boxlen, knum), multiplier, eps)
     valid = face_normals_z >= 0
     planes, index = _draw(height, width, face_vertices_z, face_vertices_image, features, valid, settings)
     image, mask = planes[..., :-1], planes[..., -1]
@@ -136,7 +136,7 @@ def _join(features: Tensor | Sequence[Tensor]) -> tuple[Tensor, list[int] | None
     return torch.cat(list(features), dim=-1), [int(f.shape[-1]) for f in features]
 
 
-def _settings(
+def _make_settings(
     height: int, width: int, compat: Compat, mask: tuple[float, float, int] | None, multiplier: float, eps: float
 ) -> Settings:
     """Return the settings of a call, after a check of ``compat``."""
@@ -150,7 +150,7 @@ def _settings(
     )  # fmt: skip
 
 
-def _plan(height: int, width: int, image: Tensor, settings: Settings) -> DibrPlan:
+def _find_plan(height: int, width: int, image: Tensor, settings: Settings) -> DibrPlan:
     """Return the plan of triangles that share no points, those of all frames as one topology."""
     check_shape("face_vertices_image", image, ("batch", "faces", 3, 2))
     batch, faces = int(image.shape[0]), int(image.shape[1])
@@ -163,7 +163,7 @@ def _plan(height: int, width: int, image: Tensor, settings: Settings) -> DibrPla
     return find_plan(layout, settings)
 
 
-def _points(z: Tensor, image: Tensor, height: int, width: int, settings: Settings) -> Tensor:
+def _make_points(z: Tensor, image: Tensor, height: int, width: int, settings: Settings) -> Tensor:
     """Return points (points, 3) x, y and depth in the units of the settings."""
     check_shape("face_vertices_image", image, ("batch", "faces", 3, 2))
     check_shape("face_vertices_z", z, (image.shape[0], image.shape[1], 3))
@@ -177,11 +177,11 @@ def _draw(
     height: int, width: int, z: Tensor, image: Tensor, features: Tensor, valid: Tensor | None, settings: Settings
 ) -> tuple[Tensor, Tensor]:
     """Return planes (batch, height, width, channels and mask), and indices of faces within a mesh, int64."""
-    points = _points(z, image, height, width, settings)
+    points = _make_points(z, image, height, width, settings)
     check_shape("face_features", features, (image.shape[0], image.shape[1], 3, "channels"))
     if valid is not None:
         check_shape("valid faces", valid, (image.shape[0], image.shape[1]))
-    plan = _plan(height, width, image, settings)
+    plan = _find_plan(height, width, image, settings)
     # Kaolin lets invalid faces take part in the mask; our rules leave them out.
     flags = plan.arena.flags(0) if valid is None else as_array(valid.reshape(-1))
     planes, index = Rasterise.apply(plan, flags, points, features.reshape(-1, features.shape[-1]))  # type: ignore[no-untyped-call]

@@ -47,6 +47,10 @@ class DibrRenderer(Renderer):
         backend: "native"; "kaolin" for that library, on CUDA; "auto" for it where it is installed and tensors are on a
             GPU.
         target: Where the native back end runs: "auto", "serial", "parallel" or "cuda".
+
+    Example:
+        DibrRenderer = get_renderer("dibr")
+        image = DibrRenderer(sigmainv=1000.0).render(surface, camera, outputs=("rgba", "depth"))
     """
 
     sigmainv: float = 7000.0
@@ -91,7 +95,7 @@ class DibrRenderer(Renderer):
         self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
     ) -> Image:
         frames = check_scene(surface, camera, lights, outputs, self.capabilities)
-        if self._by_library(surface):
+        if self._uses_library(surface):
             from . import kaolin_backend
 
             return kaolin_backend.render(self, surface, camera, lights, outputs, frames)
@@ -99,7 +103,7 @@ class DibrRenderer(Renderer):
 
         return native.render(self, surface, camera, lights, outputs, frames)
 
-    def _by_library(self, surface: Surface) -> bool:
+    def _uses_library(self, surface: Surface) -> bool:
         if self.backend != "auto":
             return self.backend == "kaolin"
         from .kaolin_backend import why_unavailable

@@ -31,7 +31,7 @@ GRADIENT_SEED = 7919
 
 
 @functools.lru_cache(maxsize=8)
-def _scene(faces: bytes, vertices: int, size: tuple[int, int], near: float) -> tuple[Any, Any]:
+def _make_scene(faces: bytes, vertices: int, size: tuple[int, int], near: float) -> tuple[Any, Any]:
     """Return a scene of one mesh before a fixed camera at the origin that looks along -z, and its parameters."""
     mi, _ = load()
     index = np.frombuffer(faces, np.uint32)
@@ -180,7 +180,7 @@ def render(
     world = surface.vertices.expand(frames, -1, -1)
     lit_rows = torch.cat([world, compute_vertex_normals(world.contiguous(), surface.faces)], dim=-1)
     index = np.ascontiguousarray(surface.faces.numpy().astype(np.uint32))
-    scene, params = _scene(index.tobytes(), int(points.shape[1]), (camera.height, camera.width), camera.near)
+    scene, params = _make_scene(index.tobytes(), int(points.shape[1]), (camera.height, camera.width), camera.near)
     values, corners = read_colour_rows(surface)
     values = values.expand(frames, *values.shape[-2:])
     texture = surface.texture

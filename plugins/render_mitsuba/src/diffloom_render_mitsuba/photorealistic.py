@@ -32,7 +32,7 @@ SUN_RADII, SUN_EXTENTS = 10.0, 40.0
 GROUPS = 5
 
 
-def _sensor(camera: Camera, rotation: Tensor, eye: Tensor, samples: int) -> dict[str, Any]:
+def _make_sensor(camera: Camera, rotation: Tensor, eye: Tensor, samples: int) -> dict[str, Any]:
     """Return the camera as a sensor of the library."""
     mi, _ = load()
     fx, fy = (float(f) for f in camera.focal)
@@ -56,7 +56,7 @@ def _sensor(camera: Camera, rotation: Tensor, eye: Tensor, samples: int) -> dict
     }  # fmt: skip
 
 
-def _lamps(renderer: MitsubaRenderer, lights: Sequence[Light], centre: Tensor, extent: float) -> dict[str, Any]:
+def _make_lamps(renderer: MitsubaRenderer, lights: Sequence[Light], centre: Tensor, extent: float) -> dict[str, Any]:
     """Return emitters that light a surface at the scene's centre as the rasterizers' lights do."""
     found: dict[str, Any] = {}
     sky = torch.zeros(3)
@@ -80,7 +80,7 @@ def _lamps(renderer: MitsubaRenderer, lights: Sequence[Light], centre: Tensor, e
     return found
 
 
-def _bsdf(renderer: MitsubaRenderer, surface: Surface, image: Tensor | None) -> dict[str, Any]:
+def _make_bsdf(renderer: MitsubaRenderer, surface: Surface, image: Tensor | None) -> dict[str, Any]:
     """Return the material of the surface."""
     mi, _ = load()
     if image is None:
@@ -95,7 +95,7 @@ def _bsdf(renderer: MitsubaRenderer, surface: Surface, image: Tensor | None) -> 
     return {"type": "twosided", "bsdf": {"type": "diffuse", "reflectance": colour}}
 
 
-def _mesh(surface: Surface, vertices: Tensor, values: Tensor, corners: Tensor, bsdf: dict[str, Any]) -> Any:
+def _make_mesh(surface: Surface, vertices: Tensor, values: Tensor, corners: Tensor, bsdf: dict[str, Any]) -> Any:
     """Return the mesh, every face with separate corners, so that colours, texture coordinates and creases may differ
     there.
     """
@@ -125,7 +125,7 @@ def _mesh(surface: Surface, vertices: Tensor, values: Tensor, corners: Tensor, b
     return mesh
 
 
-def _ground(renderer: MitsubaRenderer, centre: Tensor, extent: float) -> dict[str, Any]:
+def _make_ground(renderer: MitsubaRenderer, centre: Tensor, extent: float) -> dict[str, Any]:
     """Return the ground, if there is one."""
     mi, _ = load()
     if renderer.ground is None:
@@ -172,20 +172,20 @@ def render(
             return Image(None, coverage)
         world = surface.vertices.detach()
         centre, extent = world.mean((0, 1)), float((world[0].amax(0) - world[0].amin(0)).norm())
-        lamps = _lamps(renderer, lights, centre, extent) | _ground(renderer, centre, extent)
+        lamps = _make_lamps(renderer, lights, centre, extent) | _make_ground(renderer, centre, extent)
         values, corners = matched.read_colour_rows(surface)
         values = _centre_corners(surface, values.detach())
         images = []
         for k in range(frames):
             image = None if surface.texture is None else surface.texture.image.expand(frames, -1, -1, -1)[k]
             own = values if values.dim() == 2 else values.expand(frames, -1, -1)[k]
-            bsdf = _bsdf(renderer, surface, image)
-            sensor = _sensor(
+            bsdf = _make_bsdf(renderer, surface, image)
+            sensor = _make_sensor(
                 camera, camera.rotation.expand(frames, 3, 3)[k], camera.eye.expand(frames, 3)[k], renderer.samples
             )
             scene = mi.load_dict({
                 "type": "scene", "sensor": sensor, **lamps,
-                "object": _mesh(surface, world.expand(frames, -1, -1)[k], own, corners, bsdf),
+                "object": _make_mesh(surface, world.expand(frames, -1, -1)[k], own, corners, bsdf),
                 "integrator": {"type": "path", "max_depth": renderer.bounces + 1, "hide_emitters": True},
             })  # fmt: skip
             images.append(_trace(scene, renderer, renderer.seed_for(k)))

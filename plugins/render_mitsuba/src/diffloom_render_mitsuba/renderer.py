@@ -41,6 +41,10 @@ class MitsubaRenderer(Renderer):
         ground_colour: Red, green, blue of the ground.
         lamp_radius: Radius of lamps [m]; suns look as wide as such a lamp at the distance of 10 radii.
         gloss: Roughness of "phong" materials, 0 to 1.
+
+    Example:
+        MitsubaRenderer = get_renderer("mitsuba")
+        image = MitsubaRenderer(mode="photorealistic", samples=100, ground=0.0).render(surface, camera)
     """
 
     mode: Literal["matched", "photorealistic"] = "matched"

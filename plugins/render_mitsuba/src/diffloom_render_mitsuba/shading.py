@@ -16,7 +16,7 @@ from .library import load
 Shader = Callable[[Any, Any, Any], Any]
 
 
-def _numbers(value: Tensor) -> list[float]:
+def _to_floats(value: Tensor) -> list[float]:
     """Return the entries of a tensor as floats."""
     return [float(x) for x in value.detach().reshape(-1)]
 
@@ -43,14 +43,14 @@ def make_shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Sha
             gloss = as_rgb("light.specular", light.specular, kind) * as_rgb(
                 "Material.specular", material.specular, kind
             )
-            lamps.append((near, _numbers(place), _numbers(glow), _numbers(gloss)))
+            lamps.append((near, _to_floats(place), _to_floats(glow), _to_floats(gloss)))
         else:
             raise InputError(
                 f'the renderer "mitsuba" has no equivalent of a {type(light).__name__}; give ambient, point or '
                 "directional lights"
             )
-    everywhere = _numbers(ambient * as_rgb("Material.ambient", material.ambient, kind))
-    viewer, shininess = _numbers(eye), float(torch.as_tensor(material.shininess))
+    everywhere = _to_floats(ambient * as_rgb("Material.ambient", material.ambient, kind))
+    viewer, shininess = _to_floats(eye), float(torch.as_tensor(material.shininess))
 
     def unit(v: Any) -> Any:
         return v * dr.rcp(dr.maximum(dr.norm(v), 1e-12))

@@ -27,7 +27,7 @@ def render(
     soft = read_softness(settings, camera)
 
     def draw(layout: ImageLayout, points: Tensor, split: NearCut | None) -> Image:
-        """The outputs asked for, with as few passes as they need."""
+        """Return the outputs that are wanted, with as few passes as they need."""
         plan, view, faces = find_plan(layout, soft, camera.far), read_camera(camera), int(surface.faces.shape[0])
         rgba = silhouette = depth = index = None
         if "rgba" in outputs or "depth" in outputs:
@@ -53,7 +53,7 @@ def render(
 def read_softness(settings: SoftRasRenderer, camera: Camera) -> Softness:
     """Return the renderer's settings in pixels."""
     unit = 0.5 * min(camera.height, camera.width)
-    sigma = settings.sigma_for(camera) * unit**2
+    sigma = settings.find_sigma(camera) * unit**2
     return Softness(
         1.0 / sigma, (settings.reach_in_sigma * sigma) ** 0.5, settings.gamma, settings.faces_per_pixel or 0,
         settings.cull_backfaces, settings.perspective_correct,

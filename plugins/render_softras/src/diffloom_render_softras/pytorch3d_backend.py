@@ -135,22 +135,22 @@ class _Drawing:
     def image(self, lights: Sequence[Light], outputs: Sequence[str]) -> Image:
         """Return the images that are wanted."""
         rgba = silhouette = depth = index = None
-        sigma = self.settings.sigma_for(self.camera)
+        sigma = self.settings.find_sigma(self.camera)
         if set(outputs) - {"face_index"}:
             found = self.fragments(self.settings.reach_in_sigma * sigma, self.kept)
             if "rgba" in outputs:
-                rgba = self._blend(self._colours(found, lights), found, sigma, self.settings.background)
+                rgba = self._blend(self._compute_colours(found, lights), found, sigma, self.settings.background)
             if "depth" in outputs:
                 far = (self.camera.far,) * 3
                 depth = self._blend(found.zbuf[..., None].expand(*found.zbuf.shape, 3), found, sigma, far)[..., 0]
             if "silhouette" in outputs:
-                silhouette = rgba[..., 3] if rgba is not None else self._silhouette(found, sigma)
+                silhouette = rgba[..., 3] if rgba is not None else self._draw_silhouette(found, sigma)
         if "face_index" in outputs:
             packed = self.fragments(0.0, 1).pix_to_face[..., 0]
             index = torch.where(packed < 0, packed, packed % self.surface.faces.shape[0])
         return Image(rgba, silhouette, depth, index)
 
-    def _silhouette(self, found: Any, sigma: float) -> Tensor:
+    def _draw_silhouette(self, found: Any, sigma: float) -> Tensor:
         params = self.library.BlendParams(sigma=sigma, gamma=self.settings.gamma)
         rgba: Tensor = self.library.SoftSilhouetteShader(params)(found, self.meshes)
         return rgba[..., 3]
@@ -162,7 +162,7 @@ class _Drawing:
         )
         return blended
 
-    def _colours(self, found: Any, lights: Sequence[Light]) -> Tensor:
+    def _compute_colours(self, found: Any, lights: Sequence[Light]) -> Tensor:
         """Return colours (frames, height, width, kept, 3), zero where there is no fragment."""
         surface = self.surface
         hit: Tensor = found.pix_to_face >= 0
@@ -174,7 +174,7 @@ class _Drawing:
             return (values[rows] * weights[..., None]).sum(1)
 
         corners = surface.faces[face]
-        colour = self._own_colours(frame, face, corners, mixed)
+        colour = self._read_own_colours(frame, face, corners, mixed)
         (material,) = surface.materials
         if material.shading != "unlit":
             rows = corners + frame[:, None] * self.vertices.shape[1]
@@ -184,7 +184,7 @@ class _Drawing:
         empty = torch.zeros((*hit.shape, 3), dtype=colour.dtype, device=colour.device)
         return empty.masked_scatter(hit[..., None].expand_as(empty), colour)
 
-    def _own_colours(
+    def _read_own_colours(
         self, frame: Tensor, face: Tensor, corners: Tensor, mixed: Callable[[Tensor, Tensor], Tensor]
     ) -> Tensor:
         surface = self.surface

@@ -47,6 +47,10 @@ class SoftRasRenderer(Renderer):
         perspective_correct: Weigh the corners of faces in space (True) or in the image (False).
         backend: "native"; "pytorch3d" for that library; "auto" for it where it is installed and tensors are on a GPU.
         target: Where the native back end runs: "auto", "serial", "parallel" or "cuda".
+
+    Example:
+        SoftRasRenderer = get_renderer("softras")
+        image = SoftRasRenderer(sigma_pixels=1.0).render(surface, camera, outputs=("rgba", "silhouette"))
     """
 
     sigma: float = 1e-4
@@ -80,7 +84,7 @@ class SoftRasRenderer(Renderer):
         """Squared distance, in units of sigma, at which a face's probability falls to ``least_probability``."""
         return math.log(1.0 / self.least_probability - 1.0)
 
-    def sigma_for(self, camera: Camera) -> float:
+    def find_sigma(self, camera: Camera) -> float:
         """Return sigma as a squared length where the short side of the camera's image spans 2.
 
         Args:
@@ -101,7 +105,7 @@ class SoftRasRenderer(Renderer):
         self, surface: Surface, camera: Camera, lights: Sequence[Light] = (), outputs: Sequence[str] = ("rgba",)
     ) -> Image:
         frames = check_scene(surface, camera, lights, outputs, self.capabilities)
-        if self._by_library(surface):
+        if self._uses_library(surface):
             from . import pytorch3d_backend
 
             return pytorch3d_backend.render(self, surface, camera, lights, outputs, frames)
@@ -109,7 +113,7 @@ class SoftRasRenderer(Renderer):
 
         return native.render(self, surface, camera, lights, outputs, frames)
 
-    def _by_library(self, surface: Surface) -> bool:
+    def _uses_library(self, surface: Surface) -> bool:
         if self.backend != "auto":
             return self.backend == "pytorch3d"
         from .pytorch3d_backend import why_unavailable

@@ -71,7 +71,7 @@ class Blend(torch.autograd.Function):
         given = SceneTensors(*tensors)
         drawing = prepare(plan, given.points, given.camera)
         fragments, coverage = drawing.cover(depths=True)
-        shading, images = _shading(style, drawing, given), _background_images(plan, style)
+        shading, images = _make_shading(style, drawing, given), _make_background_images(plan, style)
         wants = SoftWants(int(style.colour), drawing.limited, 0)
         plan.run("blend_pixels", drawing.pixels, wants, plan.setup, fragments, shading, coverage, images)
         ctx.drawing, ctx.style, ctx.made = drawing, style, (fragments, shading, coverage, images)
@@ -89,7 +89,7 @@ class Blend(torch.autograd.Function):
         return None, None, *(found.get(name) if wanted else None for name, wanted in needed._asdict().items())
 
 
-def _shading(style: SoftStyle, drawing: SoftDrawing, given: SceneTensors) -> SoftShading:
+def _make_shading(style: SoftStyle, drawing: SoftDrawing, given: SceneTensors) -> SoftShading:
     """Return the tensors as kernels take them."""
     made, scene = style.scene.appearance, style.scene
     texels, values = given.texels(made), as_array(given.values)
@@ -99,7 +99,7 @@ def _shading(style: SoftStyle, drawing: SoftDrawing, given: SceneTensors) -> Sof
     return SoftShading(surfacing, lighting, cache_numbers(drawing.plan.layout.arena, style.background))
 
 
-def _background_images(plan: SoftPlan, style: SoftStyle) -> SoftImages:
+def _make_background_images(plan: SoftPlan, style: SoftStyle) -> SoftImages:
     """Return planes of background, depth of far, weight of one: the content of tiles without faces."""
     arena, (frames, height, width) = plan.layout.arena, plan.layout.padded
     planes = arena.floats(frames, 4, height, width)
@@ -144,9 +144,9 @@ class _SoftAdjoint:
             points = points + self._to_points(3)
         found["points"] = points.reshape(self.given.points.shape)
         if style.colour and needed.values:
-            found["values"] = self._values()
+            found["values"] = self._gather_values()
         if style.colour and style.scene.appearance.textured and needed.image:
-            found["image"] = self._image(wants, images_adjoint.planes)
+            found["image"] = self._gather_image(wants, images_adjoint.planes)
         if tabled:
             self._add_table(table, found)
         return found
@@ -158,7 +158,7 @@ class _SoftAdjoint:
         self.plan.run("to_points", part, self.plan.setup, self.drawing.triangles, self.slots, sums)
         return arena.tensor(sums)
 
-    def _values(self) -> Tensor:
+    def _gather_values(self) -> Tensor:
         """Return the cotangent of colours or texture coordinates."""
         layout, made = self.plan.layout, self.style.scene.appearance
         corners, stride = made.corners, made.stride
@@ -167,7 +167,7 @@ class _SoftAdjoint:
         self.plan.run("values_adjoint", repeats, stride, corners, self.drawing.triangles, self.slots, rows)
         return layout.arena.tensor(rows)
 
-    def _image(self, wants: SoftWants, adj_planes: Any) -> Tensor:
+    def _gather_image(self, wants: SoftWants, adj_planes: Any) -> Tensor:
         """Return the cotangent of the texture."""
         plan, image, stripes = self.plan, self.given.image, self.plan.layout.stripes
         fragments, shading, coverage, images = self.made

@@ -99,7 +99,7 @@ def draw_videos(files: Sequence[tuple[int, Loaded]]) -> list[SimulatedVideo]:
     found: list[SimulatedVideo] = []
     with torch.no_grad():
         for members in groups.values():
-            scene = _scene(members[0][1])
+            scene = _build_scene(members[0][1])
             for first in range(0, len(members), MOST_SCENES):
                 found += _draw_together(scene, members[first : first + MOST_SCENES])
     return sorted(found, key=lambda video: video.index)
@@ -110,7 +110,7 @@ def _group_key(loaded: Loaded) -> str:
     return json.dumps({k: v for k, v in loaded.raw.items() if k not in _DRAWN_LATE}, sort_keys=True, default=str)
 
 
-def _scene(loaded: Loaded) -> Scene:
+def _build_scene(loaded: Loaded) -> Scene:
     """Return the scene of a file, with the renderer of its target."""
     if loaded.content.views:
         raise InputError(f"{loaded.name}: dataset: got several views; expected one camera")
@@ -130,7 +130,7 @@ def _draw_together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[
     offset = scene.viewpoint.time_offset
     times = list_video_times(scene.steps * scene.dt, offset, rate)
     failed: list[str | None] = [None] * len(members)
-    pixels = _videos(scene, values, times + offset)
+    pixels = _simulate_batch(scene, values, times + offset)
     if pixels is None:
         pixels = [np.zeros((0, *scene.size, 3), np.uint8)] * len(members)
         for k, value in enumerate(values):
@@ -149,7 +149,7 @@ def _draw_together(scene: Scene, members: Sequence[tuple[int, Loaded]]) -> list[
     ]  # fmt: skip
 
 
-def _videos(scene: Scene, values: Sequence[dict[str, Tensor]], times: Tensor) -> list[Frames] | None:
+def _simulate_batch(scene: Scene, values: Sequence[dict[str, Tensor]], times: Tensor) -> list[Frames] | None:
     """Return the frames of each video, or None where they cannot be simulated in a batch."""
     # A shutter needs separate times for each video, which a batch does not have.
     plain = scene.viewpoint.sensor == Sensor()
@@ -200,7 +200,7 @@ def make_shard(task: ShardTask) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for video in videos:
-            for name, content in _members(video, task):
+            for name, content in _list_members(video, task):
                 entry = tarfile.TarInfo(name)
                 entry.size = len(content)
                 tar.addfile(entry, io.BytesIO(content))
@@ -214,7 +214,7 @@ def _load(task: ShardTask, index: int, raw: dict[str, Any]) -> Loaded:
     return load_data(raw, place.parent, place.name, settings=task.settings, changes=changes, quick=task.quick)
 
 
-def _members(video: SimulatedVideo, task: ShardTask) -> list[tuple[str, bytes]]:
+def _list_members(video: SimulatedVideo, task: ShardTask) -> list[tuple[str, bytes]]:
     """Return names and contents of a sample's files."""
     key = f"{video.index:08d}"
     told = {
@@ -309,47 +309,49 @@ def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> 
         InputError: The folder holds another dataset.
     """
     text = Path(recipe.file).read_text(encoding="utf-8")
-    content = compute_checksum(json.dumps([text, asdict(recipe), _libraries()], sort_keys=True, default=str).encode())
+    content = compute_checksum(
+        json.dumps([text, asdict(recipe), _list_libraries()], sort_keys=True, default=str).encode()
+    )
     with explain_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     there, missing = _find_shards(recipe, folder, content)
-    done = sum(_size(recipe, number) for number in there)
+    done = sum(_count_samples(recipe, number) for number in there)
     watch(done, 0)
     threads = None if isinstance(engine, LocalPool) and engine.jobs <= 1 else 1
-    tasks = [_task(recipe, text, number, threads) for number in missing]
+    tasks = [_make_task(recipe, text, number, threads) for number in missing]
     for k, made in engine.run(make_shard, tasks):
         number = missing[k]
-        write_bytes(folder / _name(number), made)
+        write_bytes(folder / _name_shard(number), made)
         told = {"of": content, "sha256": compute_checksum(made), "bytes": len(made), "samples": read_samples(made)}
-        write_text(folder / f"{_name(number)}.json", json.dumps(told) + "\n")
-        done += _size(recipe, number)
-        watch(done, _size(recipe, number))
+        write_text(folder / f"{_name_shard(number)}.json", json.dumps(told) + "\n")
+        done += _count_samples(recipe, number)
+        watch(done, _count_samples(recipe, number))
     return _finish(recipe, folder, tomllib.loads(text))
 
 
-def _libraries() -> dict[str, Any]:
+def _list_libraries() -> dict[str, Any]:
     """Return versions of the libraries that determine the numbers, without those of the machine."""
     return {
         name: number for name, number in collect_versions().items() if name not in ("processor", "system", "threads")
     }
 
 
-def _name(number: int) -> str:
+def _name_shard(number: int) -> str:
     return f"shard-{number:06d}.tar"
 
 
-def _size(recipe: Recipe, number: int) -> int:
+def _count_samples(recipe: Recipe, number: int) -> int:
     return min(recipe.shard, recipe.count - number * recipe.shard)
 
 
-def _task(recipe: Recipe, text: str, number: int, threads: int | None) -> ShardTask:
+def _make_task(recipe: Recipe, text: str, number: int, threads: int | None) -> ShardTask:
     return ShardTask(
-        recipe.file, text, recipe.settings, recipe.quick, recipe.seed, number * recipe.shard, _size(recipe, number),
-        recipe.format, threads,
+        recipe.file, text, recipe.settings, recipe.quick, recipe.seed, number * recipe.shard,
+        _count_samples(recipe, number), recipe.format, threads,
     )  # fmt: skip
 
 
-def _shards(recipe: Recipe) -> range:
+def _number_shards(recipe: Recipe) -> range:
     return range(-(-recipe.count // recipe.shard))
 
 
@@ -357,10 +359,10 @@ def _find_shards(recipe: Recipe, folder: Path, content: str) -> tuple[list[int],
     """Return the numbers of complete shards and of those to make; InputError where they belong to another dataset."""
     there: list[int] = []
     missing: list[int] = []
-    for number in _shards(recipe):
+    for number in _number_shards(recipe):
         try:
-            told = json.loads((folder / f"{_name(number)}.json").read_text(encoding="utf-8"))
-            whole = compute_checksum((folder / _name(number)).read_bytes()) == told["sha256"]
+            told = json.loads((folder / f"{_name_shard(number)}.json").read_text(encoding="utf-8"))
+            whole = compute_checksum((folder / _name_shard(number)).read_bytes()) == told["sha256"]
         except (OSError, ValueError, KeyError):
             missing.append(number)
             continue
@@ -373,15 +375,15 @@ def _find_shards(recipe: Recipe, folder: Path, content: str) -> tuple[list[int],
     return there, missing
 
 
-def _records(recipe: Recipe, folder: Path) -> Iterator[dict[str, Any]]:
-    for number in _shards(recipe):
-        told = json.loads((folder / f"{_name(number)}.json").read_text(encoding="utf-8"))
-        yield {"name": _name(number), **{key: told[key] for key in ("sha256", "bytes", "samples")}}
+def _read_records(recipe: Recipe, folder: Path) -> Iterator[dict[str, Any]]:
+    for number in _number_shards(recipe):
+        told = json.loads((folder / f"{_name_shard(number)}.json").read_text(encoding="utf-8"))
+        yield {"name": _name_shard(number), **{key: told[key] for key in ("sha256", "bytes", "samples")}}
 
 
 def _finish(recipe: Recipe, folder: Path, raw: dict[str, Any]) -> dict[str, Any]:
     """Write dataset.json and the datasheet; return the content of dataset.json."""
-    records = list(_records(recipe, folder))
+    records = list(_read_records(recipe, folder))
     samples = [sample for record in records for sample in record["samples"]]
     loaded = load_file(recipe.file, settings=recipe.settings, changes={"seed": recipe.seed}, quick=recipe.quick)
     scene = build_scene(loaded)
@@ -391,7 +393,7 @@ def _finish(recipe: Recipe, folder: Path, raw: dict[str, Any]) -> dict[str, Any]
         "format": recipe.format, "size": list(scene.size), "frames": len(samples[0]["times"]),
         "bytes": sum(record["bytes"] for record in records),
         "units": {name: units.get(name, "") for name in loaded.content.truth},
-        "draws": raw.get("truth", {}), "versions": _libraries(),
+        "draws": raw.get("truth", {}), "versions": _list_libraries(),
         "command": f"diffloom dataset {Path(recipe.file).name} --count {recipe.count} --seed {recipe.seed}",
         "shards": [{key: record[key] for key in ("name", "sha256", "bytes")} for record in records],
     }  # fmt: skip

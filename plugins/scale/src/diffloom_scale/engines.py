@@ -58,6 +58,10 @@ def make_engine(name: str, jobs: int = 1, address: str | None = None) -> Engine:
 
     Raises:
         InputError: The name is unknown, or an address is given to the engine "local".
+
+    Example:
+        for number, found in make_engine("local", jobs=4).run(work, tasks):
+            print(number, found)
     """
     if check_choice("engine", name, ENGINES) == "local":
         if address is not None:
@@ -86,7 +90,7 @@ class LocalPool(Engine):
         deaths = 0
         while waiting:
             try:
-                for number, found in self._round(work, waiting):
+                for number, found in self._run_round(work, waiting):
                     del waiting[number]
                     yield number, found
             except BrokenProcessPool as error:
@@ -97,7 +101,7 @@ class LocalPool(Engine):
                         "Too little memory is the usual reason: use fewer --jobs"
                     ) from error
 
-    def _round(self, work: Callable[[Any], Any], waiting: dict[int, Any]) -> Iterator[tuple[int, Any]]:
+    def _run_round(self, work: Callable[[Any], Any], waiting: dict[int, Any]) -> Iterator[tuple[int, Any]]:
         """Yield the results that finish before a process dies, which breaks the whole pool."""
         # Spawned, not forked: a fork would share the parent's compiled-code threads.
         with ProcessPoolExecutor(self.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -120,7 +124,7 @@ class RayCluster(Engine):
     address: str | None = None
 
     def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        ray = _ray()
+        ray = _import_ray()
         began = not ray.is_initialized()
         if began:
             _connect(ray, self.address)
@@ -130,13 +134,13 @@ class RayCluster(Engine):
             while waiting:
                 (done,), _ = ray.wait(list(waiting), num_returns=1)
                 number = waiting.pop(done)
-                yield number, _result(ray, done, number)
+                yield number, _get_result(ray, done, number)
         finally:
             if began:
                 ray.shutdown()
 
 
-def _ray() -> Any:
+def _import_ray() -> Any:
     # Ray's start-up messages and usage statistics would disturb the output of a sweep.
     """Import Ray."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -160,7 +164,7 @@ def _connect(ray: Any, address: str | None) -> None:
         ) from error
 
 
-def _result(ray: Any, done: Any, number: int) -> Any:
+def _get_result(ray: Any, done: Any, number: int) -> Any:
     """Return the result of a finished task, or raise its error."""
     try:
         return ray.get(done)

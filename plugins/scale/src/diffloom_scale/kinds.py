@@ -16,13 +16,13 @@ get_logger = LOGGERS.get
 
 def needs_tensorboard() -> str | None:
     """Return the reason why files of TensorBoard cannot be written, or None."""
-    return _missing("tensorboard")
+    return _explain_missing("tensorboard")
 
 
 def needs_mlflow() -> str | None:
     """Return the reason why MLflow cannot be used, or None."""
-    return _missing("mlflow")
+    return _explain_missing("mlflow")
 
 
-def _missing(library: str) -> str | None:
+def _explain_missing(library: str) -> str | None:
     return None if find_spec(library) else f"{library} is not installed: pip install 'diffloom-scale[{library}]'"

@@ -249,12 +249,12 @@ def collect_outcomes(cases: Sequence[Case], store: str, engine: Engine) -> Itera
         else:
             yield number, found
     alone = isinstance(engine, LocalPool) and engine.jobs <= 1
-    tasks = [FitTask(cases[n], _text(cases[n].file), None if alone else 1) for n in missing]
+    tasks = [FitTask(cases[n], _read_text(cases[n].file), None if alone else 1) for n in missing]
     for k, found in engine.run(fit_task, tasks):
         yield missing[k], write_outcome(places[missing[k]], found)
 
 
-def _text(file: str) -> str:
+def _read_text(file: str) -> str:
     return Path(file).read_text(encoding="utf-8")
 
 
@@ -289,23 +289,23 @@ def format_sweep_table(title: str, pairs: Sequence[tuple[str, Sequence[Outcome]]
         "that of guessing their mean. Seconds are of one processor core; memory is the "
         "peak of the process, whose fits ran one after another.",
         "",
-        *_summary(names, pairs),
+        *_format_summary(names, pairs),
         "",
-        *(f"* Where the time of {label} went: {_shares(outcomes)}." for label, outcomes in pairs[:2]),
+        *(f"* Where the time of {label} went: {_format_shares(outcomes)}." for label, outcomes in pairs[:2]),
     ]
     for label, outcomes in pairs:
-        lines += ["", f"## {label}", "", *_seeds(names, outcomes)]
+        lines += ["", f"## {label}", "", *_format_seeds(names, outcomes)]
     return "\n".join(lines) + "\n"
 
 
-def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[str]:
+def _format_summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[str]:
     head = ["fit <- target", "seeds", "unknown", "average", "start", "mean", "deviation", "median", "worst", "s / fit",
             "s / iteration", "peak memory"]  # fmt: skip
-    rows = [_row(head), _row(["---"] * len(head))]
+    rows = [_format_row(head), _format_row(["---"] * len(head))]
     for label, outcomes in pairs:
         for number, name in enumerate(names):
-            errors = [_estimate(o, name)["error"] for o in outcomes]
-            starts = [_estimate(o, name)["start_error"] for o in outcomes]
+            errors = [_find_estimate(o, name)["error"] for o in outcomes]
+            starts = [_find_estimate(o, name)["start_error"] for o in outcomes]
             cost = ["", "", ""]
             if number == 0:
                 cost = [
@@ -318,23 +318,23 @@ def _summary(names: Sequence[str], pairs: Sequence[tuple[str, Sequence[Outcome]]
                 statistics.mean(errors), statistics.pstdev(errors), statistics.median(errors), max(errors),
             ]  # fmt: skip
             begin = [label, str(len(outcomes))] if number == 0 else ["", ""]
-            rows.append(_row([*begin, name, *(format_short(f) for f in figures), *cost]))
+            rows.append(_format_row([*begin, name, *(format_short(f) for f in figures), *cost]))
     return rows
 
 
-def _shares(outcomes: Sequence[Outcome]) -> str:
+def _format_shares(outcomes: Sequence[Outcome]) -> str:
     """Return the parts of a fit's time in percent, the largest first.
 
     They are medians over fits, because other programs may slow a single fit.
     """
     parts = {part for outcome in outcomes for part in outcome["seconds_by_part"]}
-    usual = {part: statistics.median(_share(outcome, part) for outcome in outcomes) for part in parts}
+    usual = {part: statistics.median(_compute_share(outcome, part) for outcome in outcomes) for part in parts}
     whole = sum(usual.values()) or 1.0
     order = sorted(usual.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{part} {100.0 * share / whole:.0f} %" for part, share in order)
 
 
-def _share(outcome: Outcome, part: str) -> float:
+def _compute_share(outcome: Outcome, part: str) -> float:
     spent: dict[str, float] = outcome["seconds_by_part"]
     return spent.get(part, 0.0) / (sum(spent.values()) or 1.0)
 
@@ -343,11 +343,11 @@ def compute_average_errors(outcomes: Sequence[Outcome], name: str) -> list[float
     """Return, for each fit, the error of guessing the mean of all fits' starts instead: the middle of the possible
     values.
     """
-    starts = [_flat(_estimate(o, name)["start"]) for o in outcomes]
+    starts = [_flatten(_find_estimate(o, name)["start"]) for o in outcomes]
     guess = [statistics.mean(column) for column in zip(*starts, strict=True)]
     errors = []
     for outcome in outcomes:
-        truth = _flat(_estimate(outcome, name)["truth"])
+        truth = _flatten(_find_estimate(outcome, name)["truth"])
         wanted = truth * (len(guess) // len(truth))
         size = statistics.mean(abs(t) for t in wanted)
         errors.append(statistics.mean(abs(g - t) for g, t in zip(guess, wanted, strict=True)) / (size or 1.0))
@@ -363,41 +363,41 @@ def make_sweep_data(pairs: Sequence[tuple[str, Sequence[Outcome]]]) -> list[Outc
     Returns:
         One record per fit.
     """
-    return [record for label, outcomes in pairs for record in _records(label, outcomes)]
+    return [record for label, outcomes in pairs for record in _make_records(label, outcomes)]
 
 
-def _records(label: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _make_records(label: str, outcomes: Sequence[Outcome]) -> list[Outcome]:
     names = [e["name"] for e in outcomes[0]["estimates"]]
     guessed = {name: compute_average_errors(outcomes, name) for name in names}
-    return [_record(label, o, {name: guessed[name][k] for name in names}) for k, o in enumerate(outcomes)]
+    return [_make_record(label, o, {name: guessed[name][k] for name in names}) for k, o in enumerate(outcomes)]
 
 
-def _record(label: str, o: Outcome, guessed: dict[str, float]) -> Outcome:
+def _make_record(label: str, o: Outcome, guessed: dict[str, float]) -> Outcome:
     kept = ("seed", "loss", "start_loss", "holdout_loss", "reason", "iterations", "evaluations", "seconds",
             "processor_seconds", "seconds_by_part", "peak_memory_bytes")  # fmt: skip
     estimates = [
-        {k: e[k] for k in ("name", "unit", "error", "start_error", "start", "found", "truth") if not _many(e[k])}
+        {k: e[k] for k in ("name", "unit", "error", "start_error", "start", "found", "truth") if not _is_list(e[k])}
         | {"average_error": guessed[e["name"]]}
         for e in o["estimates"]
     ]
     return {"pair": label, **{name: o[name] for name in kept}, "estimates": estimates}
 
 
-def _many(value: Any) -> bool:
+def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
 
-def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
+def _format_seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
     head = ["seed", *(f"{n}: truth" for n in names[:1]), *(f"error of {n}" for n in names), "loss", "iterations", "s"]
-    rows = [_row(head), _row(["---"] * len(head))]
+    rows = [_format_row(head), _format_row(["---"] * len(head))]
     for o in outcomes:
-        truth = _estimate(o, names[0])["truth"]
+        truth = _find_estimate(o, names[0])["truth"]
         rows.append(
-            _row(
+            _format_row(
                 [
                     str(o["seed"]),
                     format_truth(truth),
-                    *(format_short(_estimate(o, n)["error"]) for n in names),
+                    *(format_short(_find_estimate(o, n)["error"]) for n in names),
                     format_short(o["loss"]),
                     str(o["iterations"]),
                     f"{o['processor_seconds']:.1f}",
@@ -409,7 +409,7 @@ def _seeds(names: Sequence[str], outcomes: Sequence[Outcome]) -> list[str]:
 
 def format_truth(truth: Any) -> str:
     """Return a true value as text, or the mean of many."""
-    flat = _flat(truth)
+    flat = _flatten(truth)
     return f"{flat[0]:.4g}" if len(flat) == 1 else f"mean {sum(flat) / len(flat):.4g}"
 
 
@@ -420,14 +420,14 @@ def format_short(value: float | None) -> str:
     )
 
 
-def _estimate(outcome: Outcome, name: str) -> dict[str, Any]:
+def _find_estimate(outcome: Outcome, name: str) -> dict[str, Any]:
     found: dict[str, Any] = next(e for e in outcome["estimates"] if e["name"] == name)
     return found
 
 
-def _flat(value: Any) -> list[float]:
-    return [x for item in value for x in _flat(item)] if isinstance(value, list) else [float(value)]
+def _flatten(value: Any) -> list[float]:
+    return [x for item in value for x in _flatten(item)] if isinstance(value, list) else [float(value)]
 
 
-def _row(cells: Sequence[str]) -> str:
+def _format_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"

@@ -25,6 +25,10 @@ class VideoDataset(Dataset[dict[str, Any]]):
 
     Args:
         folder: Folder of the dataset.
+
+    Example:
+        videos = VideoDataset("datasets/balls")
+        video, mass = videos[0]["video"], videos[0]["values"]["mass"]
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -39,7 +43,7 @@ class VideoDataset(Dataset[dict[str, Any]]):
         self._places: list[tuple[Path, tuple[int, int], tuple[int, int]]] = []
         with convert_errors(str(folder), "a folder that `diffloom dataset` made"):
             for shard in self.about["shards"]:
-                self._places += _samples(self.folder / Path(shard["name"]).name, self.about["format"])
+                self._places += _find_samples(self.folder / Path(shard["name"]).name, self.about["format"])
 
     def __len__(self) -> int:
         return len(self._places)
@@ -51,13 +55,13 @@ class VideoDataset(Dataset[dict[str, Any]]):
             open(path, "rb") as file,
         ):
             data = json.loads(_read(file, told))
-            frames = _frames(_read(file, seen), self.about["format"], self.about["size"])
+            frames = _read_frames(_read(file, seen), self.about["format"], self.about["size"])
             values = {name: torch.tensor(value, dtype=torch.float64) for name, value in data["values"].items()}
             times = torch.tensor(data["times"], dtype=torch.float64)
             return {"video": frames, "values": values, "times": times, "index": data["index"]}
 
 
-def _samples(path: Path, kind: str) -> list[tuple[Path, tuple[int, int], tuple[int, int]]]:
+def _find_samples(path: Path, kind: str) -> list[tuple[Path, tuple[int, int], tuple[int, int]]]:
     """Return offsets and lengths of JSON and video of each sample in a shard."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     with tarfile.open(path) as tar:
@@ -73,7 +77,7 @@ def _read(file: io.BufferedReader, place: tuple[int, int]) -> bytes:
     return file.read(place[1])
 
 
-def _frames(content: bytes, kind: str, size: list[int]) -> Tensor:
+def _read_frames(content: bytes, kind: str, size: list[int]) -> Tensor:
     """Return the frames of a video."""
     if kind == "npz":
         return torch.from_numpy(read_arrays(content, "frames", ("frames",))["frames"])

@@ -43,7 +43,7 @@ def dispatch_by_kind(*places: str) -> Callable[[Callable[..., None]], Callable[.
         @functools.wraps(command)
         def dispatched(**given: Any) -> None:
             name = next((each for each in places if given[each] is not None), None)
-            if name is None or not _is_there(Path(given[name])) or (action := find_action(given[name])) is None:
+            if name is None or not _is_file_or_run(Path(given[name])) or (action := find_action(given[name])) is None:
                 command(**given)
             else:
                 taken = list(inspect.signature(action).parameters)[1:]
@@ -54,7 +54,7 @@ def dispatch_by_kind(*places: str) -> Callable[[Callable[..., None]], Callable[.
     return decorate
 
 
-def _is_there(place: Path) -> bool:
+def _is_file_or_run(place: Path) -> bool:
     """Return True if a path is a file, or a folder that holds a run."""
     return place.is_file() or (place / "config.json").exists()
 
@@ -78,11 +78,11 @@ def find_action(place: str | Path) -> Callable[..., Any] | None:
     context = click.get_current_context()
     command, kind = context.command.name or "", recognise_place(place)
     action = kind.action(command)
-    kind.check_options(command, _given_options(context))
+    kind.check_options(command, _read_given_options(context))
     return action
 
 
-def _given_options(context: click.Context) -> dict[str, str]:
+def _read_given_options(context: click.Context) -> dict[str, str]:
     """Return the options on the command line by parameter name, spelled as on the command line."""
     found = {}
     for option in context.command.params:

@@ -51,11 +51,11 @@ class Page:
             indent = " " * (wide + 4)
             lines += textwrap.wrap(value, WIDTH, initial_indent=f"  {what:{wide}}  ", subsequent_indent=indent)
         if self.table:
-            lines += [f"  {self.heading}:", *_columns(self.table)]
+            lines += [f"  {self.heading}:", *_format_columns(self.table)]
         return "\n".join(lines)
 
 
-def _columns(table: tuple[tuple[str, ...], ...]) -> list[str]:
+def _format_columns(table: tuple[tuple[str, ...], ...]) -> list[str]:
     """Return aligned columns; the last one is wrapped."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]) - 1)]
     lines: list[str] = []
@@ -103,7 +103,7 @@ def make_entry_page(entry: Entry) -> Page:
     if entry.kind.singular in IN_A_FILE:
         rows.append(("in a file", IN_A_FILE[entry.kind.singular].format(entry.name)))
     table = tuple((spec.name, spec.unit or "-", spec.doc) for spec in read_parameters(thing))
-    text = f"{entry.summary}.\n\n{_doc(thing)}"
+    text = f"{entry.summary}.\n\n{_read_doc(thing)}"
     return Page(title, text, tuple(rows), "parameters" if table else "", table)
 
 
@@ -116,13 +116,15 @@ def make_member_page(entry: Entry, member: str) -> Page | None:
     of = f"of the {entry.kind.singular} {entry.name} ({entry.origin})"
     for spec in read_parameters(thing):
         if spec.name == member:
-            return Page(f"{entry.name}.{member}: parameter {of}", spec.doc, _spec_rows(entry.kind.singular, spec))
+            return Page(f"{entry.name}.{member}: parameter {of}", spec.doc, _make_spec_rows(entry.kind.singular, spec))
     if member in read_settings(thing):
         found = read_settings(thing)[member]
         default = "none: it must be given" if found.default is found.empty else repr(found.default)
-        rows = [("type", _annotation(found))] if found.annotation is not found.empty else []
+        rows = [("type", _format_annotation(found))] if found.annotation is not found.empty else []
         return Page(
-            f"{entry.name}.{member}: setting {of}", _extract_setting(member, _doc(thing)), (*rows, ("default", default))
+            f"{entry.name}.{member}: setting {of}",
+            _extract_setting(member, _read_doc(thing)),
+            (*rows, ("default", default)),
         )
     return None
 
@@ -161,7 +163,7 @@ def read_parameters(thing: Any) -> tuple[Any, ...]:
         return ()  # no example, or a broken one: `diffloom plugins check` says why
 
 
-def _spec_rows(kind: str, spec: Any) -> tuple[tuple[str, str], ...]:
+def _make_spec_rows(kind: str, spec: Any) -> tuple[tuple[str, str], ...]:
     """Return the properties of a parameter as rows."""
     shape = f"({', '.join(map(str, spec.shape))}{',' if len(spec.shape) == 1 else ''})" if spec.shape else "one number"
     low, high = spec.bounds
@@ -171,7 +173,7 @@ def _spec_rows(kind: str, spec: Any) -> tuple[tuple[str, str], ...]:
         bounds = f"at most {high:g}"
     rows = [
         ("unit", spec.unit or "none"),
-        ("default", "absent unless given" if spec.default is None else _value(spec.default)),
+        ("default", "absent unless given" if spec.default is None else _format_value(spec.default)),
         ("shape", shape + (", or what broadcasts to it, such as one number for all" if spec.shape else "")),
         ("bounds", bounds),
         ("searched", f"in the {space} space" if spec.differentiable else "never: it has no gradient"),
@@ -182,7 +184,7 @@ def _spec_rows(kind: str, spec: Any) -> tuple[tuple[str, str], ...]:
     return tuple(rows)
 
 
-def _value(default: Any) -> str:
+def _format_value(default: Any) -> str:
     if getattr(default, "shape", ()):
         return f"values of shape {tuple(default.shape)}"
     return f"{default:g}" if isinstance(default, int | float) else str(default)
@@ -192,12 +194,12 @@ def _format_setting(parameter: inspect.Parameter) -> str:
     return parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"
 
 
-def _annotation(parameter: inspect.Parameter) -> str:
+def _format_annotation(parameter: inspect.Parameter) -> str:
     found = parameter.annotation
     return found if isinstance(found, str) else getattr(found, "__name__", str(found))
 
 
-def _doc(thing: Any) -> str:
+def _read_doc(thing: Any) -> str:
     return inspect.getdoc(thing) or ""
 
 
@@ -221,8 +223,8 @@ def find_explanations(name: str) -> list[Page]:
     """Return a page for everything that ``name`` stands for. Torch is imported only where a registered thing is
     loaded.
     """
-    found = _key_pages(name)
-    bare = _without_kind(name)
+    found = _make_key_pages(name)
+    bare = _strip_kind(name)
     named = [entry for entry in list_entries() if entry.name == bare]
     # Parameters of a world's bodies contain dots: world.ball.mass.
     splits = {bare.rpartition(".")[::2], bare.partition(".")[::2]}
@@ -231,7 +233,7 @@ def find_explanations(name: str) -> list[Page]:
         found += [make_entry_page(entry) for entry in named]
         found += [page for entry, member in owners if (page := make_member_page(entry, member)) is not None]
     if not found and "." not in name:
-        found = [page for entry in _loadable() if (page := make_member_page(entry, name)) is not None]
+        found = [page for entry in _find_loadable() if (page := make_member_page(entry, name)) is not None]
     return found
 
 
@@ -241,7 +243,7 @@ def suggest(name: str) -> str:
 
     keys = {place: None for kind in experiment_kinds().values() for place in file_keys(kind.schema())}
     known = [*keys, *(entry.name for entry in list_entries())]
-    owner, _, member = _without_kind(name).rpartition(".")
+    owner, _, member = _strip_kind(name).rpartition(".")
     for entry in list_entries():
         if entry.name == owner:
             inside = list_members(entry)
@@ -249,7 +251,7 @@ def suggest(name: str) -> str:
             hint = f"; did you mean {_join(f'{owner}.{each}' for each in near)}?" if near else ""
             return f"{hint or '.'} The {entry.kind.singular} {owner!r} has: {', '.join(inside) or 'nothing to set'}"
     if "." not in name:
-        known += [f"{entry.name}.{each}" for entry in _loadable() for each in list_members(entry)]
+        known += [f"{entry.name}.{each}" for entry in _find_loadable() for each in list_members(entry)]
         short: dict[str, list[str]] = {}
         for each in known:
             short.setdefault(each.rpartition(".")[2], []).append(each)
@@ -267,7 +269,7 @@ def list_entries() -> Iterator[Entry]:
     return (entry for kind in registry.kinds for entry in registry.entries(kind))
 
 
-def _loadable() -> Iterator[Entry]:
+def _find_loadable() -> Iterator[Entry]:
     """Yield the entries that can be loaded here, without commands, which have no settings."""
     for entry in list_entries():
         try:
@@ -278,7 +280,7 @@ def _loadable() -> Iterator[Entry]:
             continue
 
 
-def _without_kind(name: str) -> str:
+def _strip_kind(name: str) -> str:
     """Return ``softras.sigma`` for ``renderer.softras.sigma``."""
     first, _, rest = name.partition(".")
     return rest if rest and first in {kind.singular for kind in installed_registry().kinds} else name
@@ -292,7 +294,7 @@ def _list_places(name: str) -> Iterator[str]:
         yield ".".join([*parts[:number], *parts[number + 1 :]])
 
 
-def _key_pages(name: str) -> list[Page]:
+def _make_key_pages(name: str) -> list[Page]:
     """Return a page for each kind of experiment file that has this key, unless an earlier page says it already."""
     from diffloom_experiments.keys import file_keys
 
@@ -300,12 +302,12 @@ def _key_pages(name: str) -> list[Page]:
     for kind in experiment_kinds().values():
         keys = file_keys(kind.schema())
         for place in [place for place in dict.fromkeys(_list_places(name)) if place in keys][:1]:
-            page = _key_page(keys[place], kind.noun)
+            page = _make_key_page(keys[place], kind.noun)
             pages.setdefault((page.text, page.rows), page)
     return list(pages.values())
 
 
-def _key_page(key: FileKey, noun: str) -> Page:
+def _make_key_page(key: FileKey, noun: str) -> Page:
     """Return the page of one key."""
     default = "none: it must be given" if key.default is None else key.default or "empty"
     rows = [("give", key.kind), ("default", default)]

@@ -32,15 +32,15 @@ def make_mesh(body: PlaybackBody, frame: int) -> Any:
 
 def write_ply(path: Path, body: PlaybackBody) -> Path:
     """Write a folder of frame_0000.ply and so on, and times.csv."""
-    return _sequence(path, body, "ply")
+    return _write_sequence(path, body, "ply")
 
 
 def write_obj(path: Path, body: PlaybackBody) -> Path:
     """Write a folder of frame_0000.obj and so on, and times.csv."""
-    return _sequence(path, body, "obj")
+    return _write_sequence(path, body, "obj")
 
 
-def _sequence(path: Path, body: PlaybackBody, kind: str) -> Path:
+def _write_sequence(path: Path, body: PlaybackBody, kind: str) -> Path:
     """Write a folder with one file for each frame, and times.csv."""
     folder = path.with_suffix("") if path.suffix == f".{kind}" else path
     with explain_errors(folder):
@@ -70,7 +70,7 @@ def write_glb(path: Path, body: PlaybackBody) -> Path:
     node = next(k for k, one in enumerate(parts.tree["nodes"]) if "mesh" in one)
     channel = {"sampler": 0, "target": {"node": node, "path": "weights"}}
     parts.tree["animations"] = [{"name": body.name, "samplers": [sampler], "channels": [channel]}]
-    write_bytes(path, parts.whole())
+    write_bytes(path, parts.pack())
     return path
 
 
@@ -95,21 +95,21 @@ class _Glb:
         })  # fmt: skip
         return len(self.tree["accessors"]) - 1
 
-    def whole(self) -> bytes:
+    def pack(self) -> bytes:
         """Return the file's content."""
         data = b"".join(self._data)
         self.tree["buffers"] = [{"byteLength": len(data)}]
         text = json.dumps(self.tree).encode()
         text += b" " * (-len(text) % 4)
-        chunks = _chunk(b"JSON", text) + _chunk(b"BIN\0", data)
-        return b"glTF" + _number(2) + _number(12 + len(chunks)) + chunks
+        chunks = _pack_chunk(b"JSON", text) + _pack_chunk(b"BIN\0", data)
+        return b"glTF" + _pack_number(2) + _pack_number(12 + len(chunks)) + chunks
 
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    return _number(len(content)) + kind + content
+def _pack_chunk(kind: bytes, content: bytes) -> bytes:
+    return _pack_number(len(content)) + kind + content
 
 
-def _number(value: int) -> bytes:
+def _pack_number(value: int) -> bytes:
     return value.to_bytes(4, "little")
 
 
@@ -229,6 +229,9 @@ def export(
 
     Returns:
         Path that was written.
+
+    Example:
+        export(load_playback("runs/demo"), "ball.glb", "fit", frames=31)
     """
     place = Path(path)
     chosen = (kind or place.suffix.removeprefix(".")).lower()

@@ -25,7 +25,7 @@ LEVELS = {"green": "#1d7f4e", "amber": "#94650b", "red": "#b3361f"}
 MOST_FRAMES = 120
 
 
-def target_html(target: Target) -> str:
+def format_target(target: Target) -> str:
     """Return the video, playing, and a table of its frames, times, size and true values."""
     size = target.size
     rows = [("frames", str(len(target)))]
@@ -36,10 +36,10 @@ def target_html(target: Target) -> str:
     if target.source:
         rows.append(("source", Path(target.source).name))
     rows += [(f"true {name}", format_tensor(value)) for name, value in target.truth.items()]
-    return format_html_table(("target", ""), rows) + _video(target)
+    return format_html_table(("target", ""), rows) + _make_video(target)
 
 
-def _video(target: Target) -> str:
+def _make_video(target: Target) -> str:
     """Return the frames of a target as an HTML video."""
     images = target.frames if target.frames is not None else target.masks
     if images is None or len(target) == 0:
@@ -52,7 +52,7 @@ def _video(target: Target) -> str:
         return f'<video src="{embed(place.read_bytes(), "video/mp4")}" controls loop muted autoplay></video>'
 
 
-def scene_html(scene: Scene) -> str:
+def format_scene(scene: Scene) -> str:
     """Return the parts of a scene, and its parameters with their units."""
     views = ", ".join(
         f"{label or type(view.camera).__name__} {view.size[1]} × {view.size[0]} px"
@@ -72,7 +72,7 @@ def scene_html(scene: Scene) -> str:
     return format_html_table(("scene", ""), rows) + format_html_table(("parameter", "value", "unit", "meaning"), known)
 
 
-def result_html(result: Result) -> str:
+def format_result(result: Result) -> str:
     """Return the verdict, the estimates, the loss, and the sentences of `str(result)`."""
     from diffloom_fitting.result_tables import result_lines
     from diffloom_studio.report.charts import plot_loss

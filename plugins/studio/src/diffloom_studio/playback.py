@@ -94,11 +94,11 @@ def make_body(
     moved = vertices.detach().cpu().to(torch.float32).expand(len(times), -1, -1)
     faces, params = surface.faces.cpu().numpy(), Params({k: v.cpu() for k, v in made.params.items()}, made.params.dtype)
     return PlaybackBody(
-        name, times.numpy(), moved.numpy(), faces, colours, kept, params, _control(made.control, sampling)
+        name, times.numpy(), moved.numpy(), faces, colours, kept, params, _sample_control(made.control, sampling)
     )
 
 
-def _control(control: Control, sampling: Sampling) -> Control:
+def _sample_control(control: Control, sampling: Sampling) -> Control:
     """Return the row of the step that begins at or before each frame; at the very end, that of the last step."""
     step = torch.tensor(sampling.save)[sampling.low]
     return Control({name: rows[step.clamp(max=len(rows) - 1)].cpu() for name, rows in control.items() if len(rows)})
@@ -224,13 +224,13 @@ def compute_strain(
     inverse = np.zeros_like(planar)
     inverse[flat] = np.linalg.inv(planar[flat])
     one, other = (now[..., faces[:, k], :].astype(np.float64) - now[..., faces[:, 0], :] for k in (1, 2))
-    found = np.where(flat, _largest_stretch(one, other, inverse), 0.0)
+    found = np.where(flat, _find_largest_stretch(one, other, inverse), 0.0)
     around = np.bincount(faces.ravel(), minlength=len(rest))
     each = [np.bincount(faces.ravel(), np.repeat(row, 3), len(rest)) for row in found.reshape(-1, len(faces))]
     return np.reshape(each, (*now.shape[:-2], len(rest))) / np.maximum(around, 1)
 
 
-def _largest_stretch(
+def _find_largest_stretch(
     first: NDArray[np.float64], second: NDArray[np.float64], inverse: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the larger |stretch - 1| (..., faces) from present edges (..., faces, 3) and D^-1 (faces, 2, 2)."""
@@ -414,14 +414,18 @@ def load_playback(place: str | Path) -> Playback:
 
     Returns:
         The playback.
+
+    Example:
+        playback = load_playback("runs/demo")
+        body = playback.body("fit")
     """
     path = Path(place)
     if path.is_dir():
         experiment = build_experiment(RunFolder(path).config())
         result = Result.load(path)
-        return Playback(experiment, _values(experiment, result.z), result)
+        return Playback(experiment, _collect_values(experiment, result.z), result)
     experiment = build_experiment(load_file(path))
-    return Playback(experiment, _values(experiment, None))
+    return Playback(experiment, _collect_values(experiment, None))
 
 
 def make_playback(experiment: Experiment, z: Tensor | None = None) -> Playback:
@@ -434,7 +438,7 @@ def make_playback(experiment: Experiment, z: Tensor | None = None) -> Playback:
     Returns:
         The playback.
     """
-    return Playback(experiment, _values(experiment, z))
+    return Playback(experiment, _collect_values(experiment, z))
 
 
 def read_true_values(experiment: Experiment) -> dict[str, Tensor] | None:
@@ -446,7 +450,7 @@ def read_true_values(experiment: Experiment) -> dict[str, Tensor] | None:
         return layout.decode(layout.encode(truth))
 
 
-def _values(experiment: Experiment, z: Tensor | None) -> dict[str, Mapping[str, Tensor]]:
+def _collect_values(experiment: Experiment, z: Tensor | None) -> dict[str, Mapping[str, Tensor]]:
     """Return the known values by name."""
     layout, truth = experiment.layout, read_true_values(experiment)
     with torch.no_grad():

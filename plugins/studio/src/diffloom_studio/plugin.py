@@ -29,13 +29,11 @@ def diffloom_register_commands(register: Register) -> None:
     register(
         "dataset",
         "diffloom_studio.commands.many:dataset",
-        summary="Make many videos of an experiment with values drawn anew, and write them in shards",
+        summary="Make many videos of an experiment with random values, and write them in shards",
     )
-    register(
-        "export", "diffloom_studio.commands.forward:export", summary="Write what moved as meshes, tables or videos"
-    )
+    register("export", "diffloom_studio.commands.forward:export", summary="Write a motion as meshes, tables or videos")
     register("schema", "diffloom_studio.commands.files:schema", summary="Print the JSON schema of experiment files")
-    register("warm", "diffloom_studio.commands.files:warm", summary="Compile now what experiments will need")
+    register("warm", "diffloom_studio.commands.files:warm", summary="Compile ahead the programs of experiments")
     register("demo", "diffloom_studio.commands.run:demo", summary="Fit a bundled clip and write its report")
     register("new", "diffloom_studio.commands.files:new", summary="Look at a video and write an experiment for it")
     register("explain", "diffloom_studio.explain:explain", summary="Explain a parameter, a setting or a key of a file")
@@ -44,9 +42,9 @@ def diffloom_register_commands(register: Register) -> None:
 @hookimpl
 def diffloom_register_displays(register: Register) -> None:
     """Register the displays of notebooks and the console."""
-    register("result", "diffloom_studio.notebook:result_html", summary="A result as HTML")
-    register("scene", "diffloom_studio.notebook:scene_html", summary="A scene as HTML")
-    register("target", "diffloom_studio.notebook:target_html", summary="A target as HTML")
+    register("result", "diffloom_studio.notebook:format_result", summary="A result as HTML")
+    register("scene", "diffloom_studio.notebook:format_scene", summary="A scene as HTML")
+    register("target", "diffloom_studio.notebook:format_target", summary="A target as HTML")
     register(
         "progress",
         "diffloom_studio.console:make_watcher",

@@ -177,7 +177,7 @@ class SceneDrawing:
         for name, body in bodies.items():
             if name not in self._arrows:
                 self._arrows[name] = compute_contact_forces(self._playback.experiment.scene, body)
-        largest = max((_largest(arrows) for name in bodies for arrows in self._arrows[name]), default=0.0)
+        largest = max((_find_largest_force(arrows) for name in bodies for arrows in self._arrows[name]), default=0.0)
         for name in COLOURS:
             arrows = self._arrows[name][frame] if name in bodies else None
             place = f"/forces/{name}"
@@ -200,7 +200,9 @@ class SceneDrawing:
 
     def scale_of_forces(self, bodies: Mapping[str, PlaybackBody]) -> str:
         """Return the size of the largest force as text; "none" where none acts."""
-        largest = max((_largest(arrows) for name in bodies for arrows in self._arrows.get(name, ())), default=0.0)
+        largest = max(
+            (_find_largest_force(arrows) for name in bodies for arrows in self._arrows.get(name, ())), default=0.0
+        )
         return f"{largest:.3g} N" if largest > 0.0 else "none"
 
     def cameras(self, time: float, shown: bool) -> None:
@@ -232,5 +234,5 @@ def _shifts(bodies: Mapping[str, PlaybackBody], apart: bool) -> dict[str, float]
     return {name: wide * (k - 0.5 * (len(bodies) - 1)) for k, name in enumerate(bodies)}
 
 
-def _largest(arrows: Arrows) -> float:
+def _find_largest_force(arrows: Arrows) -> float:
     return float(np.linalg.norm(arrows.forces, axis=1).max()) if len(arrows.forces) else 0.0

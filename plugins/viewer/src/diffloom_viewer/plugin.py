@@ -8,7 +8,7 @@ DIFFLOOM_PLUGIN_API = 3
 @hookimpl
 def diffloom_register_commands(register: Register) -> None:
     """Register the command "view"."""
-    register("view", "diffloom_viewer.command:view", summary="Look at a run or an experiment in 3D, in a browser")
+    register("view", "diffloom_viewer.command:view", summary="Show a run or an experiment in 3D, in a browser")
 
 
 @hookimpl

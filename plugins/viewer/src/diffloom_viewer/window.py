@@ -50,14 +50,14 @@ def knobs(experiment: Experiment, values: Mapping[str, Mapping[str, Tensor]], fi
             continue
         begin = values[first][slot.name].detach().double().flatten()
         for index in range(len(begin)):
-            low, high, step = _range([float(one[index]) for one in known])
+            low, high, step = _choose_range([float(one[index]) for one in known])
             unit = f" [{slot.unit}]" if slot.unit else ""
             label = slot.name + (f" {index}" if len(begin) > 1 else "") + unit
             found.append(Knob(slot.name, index, label, low, high, step, float(begin[index])))
     return found
 
 
-def _range(known: list[float]) -> tuple[float, float, float]:
+def _choose_range(known: list[float]) -> tuple[float, float, float]:
     """Return low end, high end and step of a slider, all round numbers."""
     least, most = min(known), max(known)
     if least > 0.0:
@@ -97,6 +97,10 @@ class ViewerWindow:
         host: Address to serve; "127.0.0.1" for this machine alone.
         port: Port of the page; the next free one if it is taken.
         frames: Number of frames, evenly over the time.
+
+    Example:
+        window = ViewerWindow(load_playback("runs/demo"))
+        window.wait()
     """
 
     def __init__(self, playback: Playback, *, host: str = "127.0.0.1", port: int = 8080, frames: int = 61) -> None:

@@ -25,7 +25,7 @@ def check(name: str, families: tuple[str, ...], verbose: bool, as_json: bool) ->
     report, entries = _find(name)
     if report is not None and report.state is not PluginState.LOADED:
         raise click.ClickException(str(report))
-    reports = [_checked(entry, families) for entry in entries]
+    reports = [_check_entry(entry, families) for entry in entries]
     if as_json:
         from diffloom_testing.cli.check_output import as_data
 
@@ -53,10 +53,11 @@ def _find(name: str) -> tuple[PluginReport | None, tuple[Entry, ...]]:
 
 
 def _known(reports: Iterable[PluginReport]) -> str:
+    """Return a sentence that lists the installed plugins."""
     return "Installed plugins: " + ", ".join(report.origin.plugin for report in reports if report.origin.distribution)
 
 
-def _checked(entry: Entry, families: tuple[str, ...]) -> "CheckReport":
+def _check_entry(entry: Entry, families: tuple[str, ...]) -> "CheckReport":
     """Return a report on one entry: whether it loads and, if its kind has a suite, the results of the suite."""
     from diffloom_testing.results import CheckOutcome, CheckReport, CheckResult
 
@@ -74,6 +75,7 @@ def _checked(entry: Entry, families: tuple[str, ...]) -> "CheckReport":
 
 
 def _suite(entry: Entry, families: tuple[str, ...]) -> "Iterable[CheckResult]":
+    """Return the results of the suite of an entry's kind."""
     from diffloom_testing.results import CheckOutcome, CheckResult
     from diffloom_testing.suites import get_suite, run_suite, suite_names
 

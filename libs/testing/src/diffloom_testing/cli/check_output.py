@@ -60,6 +60,7 @@ def show(reports: Sequence[CheckReport], verbose: bool) -> None:
 
 
 def _counts(reports: Sequence[CheckReport]) -> dict[str, int]:
+    """Return the counts of outcomes over all reports."""
     found = {outcome: sum(report.count(outcome) for report in reports) for outcome in CheckOutcome}
     return {
         "ran": sum(found.values()) - found[CheckOutcome.SKIPPED],
@@ -88,14 +89,17 @@ def _by_family(report: CheckReport) -> list[Row]:
 
 
 def _each(report: CheckReport) -> list[Row]:
+    """Return one row per check."""
     return [(result.check, str(result.outcome), result.outcome, _note(result)) for result in report.results]
 
 
 def _note(result: CheckResult) -> str:
+    """Return the note of a row; failures are printed below the table."""
     return result.detail if result.outcome is not CheckOutcome.FAILED else "see below"
 
 
 def _print_table(rows: list[Row]) -> None:
+    """Print rows of name, outcome and note."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

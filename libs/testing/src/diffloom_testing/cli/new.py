@@ -35,6 +35,7 @@ def new() -> None:
 
 
 def _into(function: click.decorators.FC) -> click.decorators.FC:
+    """Add the option ``--into`` to a command."""
     path = click.Path(file_okay=False, path_type=Path)
     return click.option("--into", type=path, default=Path(), help="Where to put its folder; here if not given.")(
         function
@@ -48,17 +49,19 @@ def _into(function: click.decorators.FC) -> click.decorators.FC:
 def physics(name: str, in_torch: bool, into: Path) -> None:
     """Write a physical model called NAME, with a compiled force and its adjoint."""
     form = "physics_torch" if in_torch else "physics_compiled"
-    _write(Package("physics", _checked(name, "model")), ("physics", form), _FILES[form], into)
+    _write(Package("physics", _check_name(name, "model")), ("physics", form), _FILES[form], into)
 
 
 def _add(kind: str) -> None:
+    """Add the command for a kind of template with one form."""
     offers, summary = _KINDS[kind]
 
     @new.command(kind, help=f"Write {summary}.")
     @click.argument("name")
     @_into
     def write(name: str, into: Path) -> None:
-        _write(Package(kind, _checked(name, offers)), (kind,), "", into)
+        """Write a package from the kind's templates."""
+        _write(Package(kind, _check_name(name, offers)), (kind,), "", into)
 
 
 for _kind in _KINDS:
@@ -100,7 +103,7 @@ class Package:
         return text
 
 
-def _checked(name: str, word: str) -> str:
+def _check_name(name: str, word: str) -> str:
     """Return ``name`` as a Python identifier; refuse a name that is invalid or registered already."""
     found = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found) or keyword.iskeyword(found):
@@ -117,6 +120,7 @@ def _checked(name: str, word: str) -> str:
 
 
 def _write(package: Package, templates: tuple[str, ...], listing: str, into: Path) -> None:
+    """Write all files of a package, and print the next steps."""
     folder = into / package.distribution
     if folder.exists():
         raise click.ClickException(f"the folder {folder} exists already; move it away or choose another name")
@@ -133,6 +137,7 @@ def _write(package: Package, templates: tuple[str, ...], listing: str, into: Pat
 
 
 def _files_of(folder: Traversable, prefix: str = "") -> list[tuple[Traversable, str]]:
+    """Return all files below a folder with their paths relative to it."""
     found: list[tuple[Traversable, str]] = []
     for entry in sorted(folder.iterdir(), key=lambda each: each.name):
         path = f"{prefix}{entry.name}"

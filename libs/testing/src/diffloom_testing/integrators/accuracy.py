@@ -9,7 +9,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Dynamics, Gradient, NoGradient, State, StoreAll, Trajectory
 from diffloom_mechanics import Mechanics, particles
-from diffloom_testing.comparisons import describe_worst, require_matching_gradients, require_same_bits
+from diffloom_testing.comparisons import describe_worst, flatten_state, require_matching_gradients, require_same_bits
 from diffloom_testing.results import Skip, check, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import FLYING, SYSTEMS, System
@@ -54,11 +54,6 @@ def roll(
     )
 
 
-def flat(path: Trajectory) -> Tensor:
-    """Return all saved numbers in one row."""
-    return torch.cat([path.q.reshape(-1), path.u.reshape(-1)])
-
-
 def reference(system: Mechanics, state: State, span: float, steps: int = 200) -> torch.Tensor:
     """Return the coordinates after ``span`` [s] by the classical Runge-Kutta method of fourth order, from forces
     alone.
@@ -67,6 +62,7 @@ def reference(system: Mechanics, state: State, span: float, steps: int = 200) ->
     free = (arrays["inverse_mass"] > 0.0)[:, None].double()
 
     def slope(q: torch.Tensor, u: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the rates of coordinates and velocities; pinned nodes have none."""
         pull = system.force(q, u).detach() * arrays["inverse_mass"][:, None] + arrays["gravity"]
         return u * free, pull * free
 
@@ -91,6 +87,7 @@ def converges(subject: IntegratorSubject, name: str) -> str:
     exact = reference(dynamics, system.state(), span)
 
     def error(steps: int) -> float:
+        """Return the distance from the exact end."""
         path = subject.integrator.rollout(
             dynamics, system.state(), dt=span / steps, steps=steps, save=(steps,), gradient=NoGradient()
         )
@@ -149,7 +146,7 @@ def every_input(subject: IntegratorSubject, name: str) -> str:
     inputs = {"q": system.start.q, "u": system.start.u, **system.inputs}
 
     def run(q: Tensor, u: Tensor, **given: Tensor) -> Tensor:
-        return flat(roll(subject, system, dynamics=system.make(given), state=State(q, u), gradient=StoreAll()))
+        return flatten_state(roll(subject, system, dynamics=system.make(given), state=State(q, u), gradient=StoreAll()))
 
     return describe_worst(require_matching_gradients(run, inputs, tolerance=TOLERANCE, directions=1))
 
@@ -162,9 +159,9 @@ def differentiate_motion(subject: IntegratorSubject, system: System, gradient: G
         subject, system, dynamics=system.make(leaves), state=State(q, system.start.u), gradient=gradient,
         save=(3, STEPS),
     )  # fmt: skip
-    weights = torch.linspace(-1.0, 1.0, flat(path).numel(), dtype=torch.float64)
-    grads = torch.autograd.grad((flat(path) * weights).sum(), [q, *leaves.values()], allow_unused=True)
-    return [flat(path).detach(), *(torch.zeros(1) if g is None else g for g in grads)]
+    weights = torch.linspace(-1.0, 1.0, flatten_state(path).numel(), dtype=torch.float64)
+    grads = torch.autograd.grad((flatten_state(path) * weights).sum(), [q, *leaves.values()], allow_unused=True)
+    return [flatten_state(path).detach(), *(torch.zeros(1) if g is None else g for g in grads)]
 
 
 @check("gradients", advanced_systems)
@@ -180,7 +177,7 @@ def policies(subject: IntegratorSubject, name: str) -> None:
     leaves = {key: value.clone().requires_grad_() for key, value in system.inputs.items()}
     path = roll(subject, system, dynamics=system.make(leaves), gradient=NoGradient(), save=(3, STEPS))
     require(not path.q.requires_grad, "under NoGradient() the motion still wants a gradient")
-    require_same_bits("motions with and without gradients", stored[0], flat(path))
+    require_same_bits("motions with and without gradients", stored[0], flatten_state(path))
 
 
 CHECKS = (converges, free_fall, momentum, every_input, policies)

@@ -9,8 +9,8 @@ import torch
 
 from diffloom.interfaces import CustomStep, NoGradient, SimulationError, State, StoreAll
 from diffloom_mechanics import Mechanics, TorchTerm
-from diffloom_testing.comparisons import largest_difference, require_refusal, require_same_bits
-from diffloom_testing.integrators.accuracy import advanced_systems, differentiate_motion, flat, require_system, roll
+from diffloom_testing.comparisons import flatten_state, largest_difference, require_refusal, require_same_bits
+from diffloom_testing.integrators.accuracy import advanced_systems, differentiate_motion, require_system, roll
 from diffloom_testing.results import Skip, check, count_comparisons, require
 from diffloom_testing.subjects import IntegratorSubject
 from diffloom_testing.systems import CHAIN, OWN
@@ -34,9 +34,9 @@ def leaves_inputs_alone(subject: IntegratorSubject, name: str) -> None:
     path = roll(subject, system, state=state)
     require_same_bits("the state before and after a run", state.q, system.start.q)
     require_same_bits("the velocities before and after a run", state.u, system.start.u)
-    kept = flat(path).clone()
+    kept = flatten_state(path).clone()
     roll(subject, system, state=State(1.1 * state.q, state.u))
-    require_same_bits("a result before and after the next run", kept, flat(path))
+    require_same_bits("a result before and after the next run", kept, flatten_state(path))
 
 
 @check("precision", advanced_systems)
@@ -88,6 +88,7 @@ def blow_up(subject: IntegratorSubject) -> str:
 
 
 def _explode(clock: object, q: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+    """Return a force that is NaN."""
     return u + torch.nan
 
 

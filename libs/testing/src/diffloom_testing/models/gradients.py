@@ -50,7 +50,7 @@ def parameter(subject: ModelSubject, name: str) -> str:
     def motion(**given: Tensor) -> Tensor:
         path = subject.roll(subject.params(**others, **given))
         # A motion that does not depend on the parameter has no graph; zero times an input gives it one.
-        return subject.flat(path) + 0.0 * given[name].sum()
+        return flatten_state(path) + 0.0 * given[name].sum()
 
     found = require_matching_gradients(motion, {name: value}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
@@ -112,7 +112,7 @@ def gradient(subject: ModelSubject, name: str) -> str:
     def motion(control: Tensor) -> Tensor:
         path = subject.roll(subject.params(**others), control=Control({name: control}))
         # As in the gradient of a parameter: a motion that does not depend on the control still needs a graph.
-        return subject.flat(path) + 0.0 * control.sum()
+        return flatten_state(path) + 0.0 * control.sum()
 
     found = require_matching_gradients(motion, {"control": each}, tolerance=TOLERANCE)
     if all(c.silent for c in found):
@@ -135,7 +135,7 @@ def state(subject: ModelSubject, part: str) -> str:
     begin = subject.model.initial_state(params)
 
     def motion(q: Tensor, u: Tensor) -> Tensor:
-        return subject.flat(subject.roll(params, state=unflatten_state(begin, q, u), steps=steps, save=(steps,)))
+        return flatten_state(subject.roll(params, state=unflatten_state(begin, q, u), steps=steps, save=(steps,)))
 
     inputs = {"q": flatten_coordinates(begin), "u": flatten_velocities(begin)}
     return describe_worst(require_matching_gradients(motion, inputs, tolerance=TOLERANCE))
@@ -146,7 +146,7 @@ def linear(subject: ModelSubject) -> str:
     """J^T (b + c) = J^T b + J^T c, and a second backward pass gives the same bits: it changes no stored value."""
     name = subject.fit
     value = full_value(subject, name, subject.variant_with(name).get(name)).requires_grad_()
-    flat = subject.flat(subject.roll(subject.params(**{**subject.variant_with(name), name: value})))
+    flat = flatten_state(subject.roll(subject.params(**{**subject.variant_with(name), name: value})))
     random = torch.Generator().manual_seed(17)
     b, c = (torch.randn(flat.shape, generator=random, dtype=torch.float64) for _ in range(2))
     pulled = [torch.autograd.grad(flat, value, w, retain_graph=True)[0] for w in (b, c, b + c, b)]

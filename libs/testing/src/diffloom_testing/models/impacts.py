@@ -61,6 +61,7 @@ def wide(subject: ModelSubject) -> str:
     )
 
     def loss(**given: Tensor) -> Tensor:
+        """Return the mean square distance from the target motion."""
         return (run_impacts(subject, FRAMES, **given)[1].q - aim).square().mean()
 
     found = compare_wide(loss, values)

@@ -10,6 +10,7 @@ from diffloom.plugins import get_integrator, integrators
 from diffloom_testing.comparisons import (
     describe_worst,
     flatten_coordinates,
+    flatten_state,
     map_node_sets,
     require_finite,
     require_matching_gradients,
@@ -62,7 +63,7 @@ def runs(subject: ModelSubject, name: str) -> str:
     def motion(**fit: Tensor) -> Tensor:
         params = subject.params(**given, **fit)
         stirred = _perturb(subject, subject.model.initial_state(params))
-        return subject.flat(subject.roll(params, state=stirred, steps=steps, save=(steps,), integrator=name))
+        return flatten_state(subject.roll(params, state=stirred, steps=steps, save=(steps,), integrator=name))
 
     found = require_matching_gradients(motion, {subject.fit: value}, tolerance=TOLERANCE, directions=1)
     if all(c.silent for c in found):
@@ -76,6 +77,7 @@ def _perturb(subject: ModelSubject, state: State) -> State:
     size = 0.02 * subject.extent
 
     def stir(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        """Change velocities, and the coordinates of particles."""
         u = u + size * torch.randn(u.shape, generator=random, dtype=torch.float64)
         if q.dim() != 2 or q.shape[1] != 3:
             return q, u

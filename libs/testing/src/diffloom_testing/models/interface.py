@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from diffloom.interfaces import Model, Params, ParamSpec, State
+from diffloom_mechanics import ForceTerm
 from diffloom_testing.comparisons import (
     flatten_coordinates,
     flatten_velocities,
@@ -39,19 +40,24 @@ def is_lower_case(name: str) -> bool:
     return name == name.lower() and all(word.isidentifier() for word in name.split("."))
 
 
+def require_specs(owner: Model | ForceTerm) -> list[str]:
+    """Return the names of the parameters; raise Failure unless specs are a fixed tuple with different names."""
+    specs = owner.specs
+    require(
+        isinstance(specs, tuple) and all(isinstance(s, ParamSpec) for s in specs), "specs must be a tuple of ParamSpec"
+    )
+    names = [s.name for s in specs]
+    require([s.name for s in owner.specs] == names, "specs changes its order between two calls; it must be fixed")
+    require(len(set(names)) == len(names), f"a name is declared twice among {names}")
+    return names
+
+
 @check("declarations")
 def interface(subject: ModelSubject) -> None:
     """The model is a Model; specs are the same tuple twice; names are different Python identifiers."""
     model = subject.model
     require(isinstance(model, Model), f"example() returns {type(model).__name__}; expected a diffloom.interfaces.Model")
-    specs = model.specs
-    require(
-        isinstance(specs, tuple) and all(isinstance(s, ParamSpec) for s in specs), "specs must be a tuple of ParamSpec"
-    )
-    names = [s.name for s in specs]
-    require([s.name for s in model.specs] == names, "specs has another order when asked again; it must be fixed")
-    require(len(set(names)) == len(names), f"a name is declared twice among {names}")
-    odd = [name for name in names if not (isinstance(name, str) and is_lower_case(name))]
+    odd = [name for name in require_specs(model) if not (isinstance(name, str) and is_lower_case(name))]
     require(not odd, f"parameter names {odd}: use lower-case words of Python, joined by _; a dot sets off a part")
 
 

@@ -30,6 +30,7 @@ def perturb_free_state(subject: ModelSubject) -> State:
     size = 0.02 * subject.extent
 
     def shake(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        """Change velocities, and the coordinates of particles."""
         u = u + size * torch.randn(u.shape, generator=random, dtype=torch.float64)
         return (q if is_body(q) else q + size * torch.randn(q.shape, generator=random, dtype=torch.float64)), u
 
@@ -46,6 +47,7 @@ def rotate_state(state: State, turn: Tensor = TURN) -> State:
     R = matrix(turn)
 
     def rotate(q: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        """Rotate coordinates and velocities."""
         q = torch.cat([q[:, :3] @ R.T, product(turn, q[:, 3:])], dim=1) if is_body(q) else q @ R.T
         return q, torch.cat([part @ R.T for part in u.split(3, dim=1)], dim=1)
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from diffloom_testing.comparisons import flatten_coordinates, flatten_velocities, require_finite, require_same_bits
+from diffloom_testing.comparisons import (
+    flatten_coordinates,
+    flatten_state,
+    flatten_velocities,
+    require_finite,
+    require_same_bits,
+)
 from diffloom_testing.models.gradients import full_value
 from diffloom_testing.results import check, require
 from diffloom_testing.subjects import ModelSubject
@@ -14,7 +20,7 @@ from diffloom_testing.subjects import ModelSubject
 def motion_and_gradient(subject: ModelSubject, name: str, value: Tensor) -> tuple[Tensor, Tensor]:
     """Return the example's motion at one value of a parameter, and the gradient of its sum."""
     leaf = value.clone().requires_grad_()
-    flat = subject.flat(subject.roll(subject.params(**{**subject.variant_with(name), name: leaf})))
+    flat = flatten_state(subject.roll(subject.params(**{**subject.variant_with(name), name: leaf})))
     return flat.detach(), torch.autograd.grad(flat.sum(), leaf)[0]
 
 

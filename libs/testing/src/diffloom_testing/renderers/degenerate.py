@@ -16,6 +16,7 @@ from diffloom_testing.subjects import RendererSubject
 
 
 def _with_faces(surface: Surface, rows: list[list[int]]) -> Surface:
+    """Return the surface with more faces."""
     return Surface(surface.vertices, torch.cat([surface.faces, torch.tensor(rows, dtype=torch.int64)]))
 
 
@@ -60,10 +61,12 @@ UNSEEN: dict[str, Callable[[torch.dtype], Surface]] = {
 
 
 def _x(dtype: torch.dtype) -> Tensor:
+    """Return the unit vector along x."""
     return torch.tensor([1.0, 0.0, 0.0], dtype=dtype)
 
 
 def _z(dtype: torch.dtype) -> Tensor:
+    """Return the unit vector along z."""
     return torch.tensor([0.0, 0.0, 1.0], dtype=dtype)
 
 

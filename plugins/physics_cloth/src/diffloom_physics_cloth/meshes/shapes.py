@@ -28,8 +28,7 @@ def grid(
     """Return a rectangle of cells, each cut into two triangles.
 
     Vertices run row by row: vertex (i, j) is j (m + 1) + i. Groups: left, right, bottom, top (rows of vertices),
-    corners,
-    and each corner by name, such as top_left.
+    corners, and each corner by name, such as top_left.
 
     Args:
         cells: Numbers (m, n) of cells along the sides.

@@ -71,10 +71,8 @@ def make_sheet(mesh: SheetLike) -> Sheet:
 
     Args:
         mesh: A Sheet, which is returned itself; the path of a mesh file; or a table that names a built-in ``shape``
-            with its
-            arguments, such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``, or a ``file`` with ``scale``
-            and
-            ``position``.
+            with its arguments, such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``, or a ``file`` with
+            ``scale`` and ``position``.
     """
     if isinstance(mesh, Sheet):
         return mesh

@@ -99,6 +99,7 @@ def banana() -> RigidShape:
     """Return a bent tube with thin ends."""
 
     def centre(s: float) -> tuple[float, float, float]:
+        """Return a point of the centre line."""
         angle = math.pi * (1.15 + 0.7 * s)
         return (0.55 * math.cos(angle), 0.3 + 0.55 * math.sin(angle), 0.0)
 

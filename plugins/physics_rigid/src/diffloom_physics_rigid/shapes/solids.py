@@ -27,6 +27,7 @@ def lathe(profile: Sequence[tuple[float, float]], segments: int = 16) -> RigidSh
     angle = np.arange(segments) * (2.0 * math.pi / segments)
 
     def ring(k: int) -> Points:
+        """Return the ring of vertices at point k of the profile."""
         r, y = profile[k]
         return np.stack([r * np.cos(angle), np.full(segments, y), r * np.sin(angle)], axis=1)
 
@@ -51,6 +52,7 @@ def tube(
     angle = np.arange(segments) * (2.0 * math.pi / segments)
 
     def ring(s: float) -> Points:
+        """Return the ring of vertices around the curve at s."""
         step = 1e-4
         along = np.subtract(centre(s + step), centre(s - step))
         along /= np.linalg.norm(along)

@@ -87,7 +87,7 @@ def warm(files: tuple[str, ...], renderers: tuple[str, ...], jobs: int | None) -
     from diffloom_experiments import load_file
     from diffloom_kernels import cache_folder
 
-    began, before = time.perf_counter(), _programs(cache_folder())
+    began, before = time.perf_counter(), _count_programs(cache_folder())
     with as_file(package_files("diffloom_studio").joinpath("demo")) as folder:
         given = [Path(file) for file in files]
         for file in given:
@@ -103,8 +103,8 @@ def warm(files: tuple[str, ...], renderers: tuple[str, ...], jobs: int | None) -
             cases += [(file, renderer) for file in there for renderer in chosen]
         for file, _ in cases:
             load_file(file)  # report a bad file before anything runs
-        troubles = _carry_out(cases, jobs or _processors())
-    made = _programs(cache_folder()) - before
+        troubles = _carry_out(cases, jobs or _count_processors())
+    made = _count_programs(cache_folder()) - before
     click.echo(f"compiled {made} programs in {time.perf_counter() - began:.0f} s; kept in {cache_folder()}")
     for trouble in troubles:
         click.echo(trouble, err=True)
@@ -145,10 +145,10 @@ def _is_warmed(file: Path) -> bool:
     return True
 
 
-def _programs(folder: Path) -> int:
+def _count_programs(folder: Path) -> int:
     """Return the number of compiled programs in a folder."""
     return sum(1 for _ in folder.rglob("*.code"))
 
 
-def _processors() -> int:
+def _count_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -143,10 +143,10 @@ def landscape(
     elif not workers.alone:
         from diffloom_scale import SentExperiment, evaluate_grid_on
 
-        def told(done: int, of: int) -> None:
+        def report(done: int, of: int) -> None:
             click.echo(f"{done} of {of} points")
 
-        found = evaluate_grid_on(workers.start(), SentExperiment.of(loaded), experiment, axes, told)
+        found = evaluate_grid_on(workers.start(), SentExperiment.of(loaded), experiment, axes, report)
     else:
         found = evaluate_grid(experiment, axes, lambda points: track(points, "evaluating", transient=True))
     folder = Path(out) if out is not None else Path("landscapes") / Path(file).stem

@@ -68,7 +68,7 @@ def sweep(
     table = Path(out) if out is not None else Path(file).parent / "results" / f"{stem}.md"
     sections = []
     spent: dict[int, int] = {}
-    for s in _sections(_seeds(seeds), pairs, others, baselines):
+    for s in _make_sections(_parse_seeds(seeds), pairs, others, baselines):
         cases = [
             Case(file, seed, s.renderer, s.target, (*settings, *s.settings), quick, s.baseline, spent.get(seed))
             for seed in s.seeds
@@ -78,7 +78,7 @@ def sweep(
         found: dict[int, dict[str, Any]] = {}
         for number, outcome in collect_outcomes(cases, str(store / s.folder), engine):
             found[number] = outcome
-            click.echo(_line(s.label, outcome, len(found), len(cases)))
+            click.echo(_format_line(s.label, outcome, len(found), len(cases)))
         outcomes = [found[number] for number in sorted(found)]
         if outcomes:
             sections.append((s.label, outcomes))
@@ -94,7 +94,7 @@ def sweep(
     click.echo(f"table: {table}")
 
 
-def _sections(
+def _make_sections(
     seeds: range, pairs: Sequence[str], others: Sequence[str], baselines: Sequence[str]
 ) -> list[SweepSection]:
     """Return the sections of the table that the options ask for."""
@@ -117,11 +117,11 @@ def _sections(
         name, sign, span = text.partition(":")
         if name not in BASELINES:
             raise click.BadParameter(f"--baseline {text!r}: expected one of {', '.join(BASELINES)}")
-        found.append(SweepSection(BASELINES[name], name, _seeds(span) if sign else seeds, baseline=name))
+        found.append(SweepSection(BASELINES[name], name, _parse_seeds(span) if sign else seeds, baseline=name))
     return found
 
 
-def _seeds(text: str) -> range:
+def _parse_seeds(text: str) -> range:
     """Return the seeds of FIRST:END."""
     first, _, end = text.partition(":")
     try:
@@ -133,7 +133,7 @@ def _seeds(text: str) -> range:
     return found
 
 
-def _line(label: str, outcome: dict[str, Any], done: int, count: int) -> str:
+def _format_line(label: str, outcome: dict[str, Any], done: int, count: int) -> str:
     """Return one finished run as a line."""
     errors = ", ".join(f"{e['name']} {e['error']:.1e}" for e in outcome["estimates"])
     return f"{label} seed {outcome['seed']}: {errors}  ({outcome['seconds']:.1f} s; {done} of {count})"

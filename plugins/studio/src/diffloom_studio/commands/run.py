@@ -118,7 +118,7 @@ def carry_out(
     count = experiment.layout.size
     what = f"{count} unknown number{'s' if count > 1 else ''}, {experiment.describe()}"
     console.print(f"{experiment.title}: {what}", highlight=False, soft_wrap=True, markup=False)
-    live = _viewer(experiment) if view else None
+    live = _open_viewer(experiment) if view else None
     with (
         make_watcher(experiment, console) as shown,
         open_loggers(logs, folder.path, experiment.title, loaded.raw) as told,
@@ -164,7 +164,7 @@ def carry_out(
     return result
 
 
-def _viewer(experiment: AbstractExperiment) -> Any:
+def _open_viewer(experiment: AbstractExperiment) -> Any:
     """Open the registered display "live" of diffloom-viewer."""
     from diffloom.interfaces import InputError
     from diffloom_fitting import DISPLAYS

@@ -48,7 +48,7 @@ class ChartAxis:
 
 def make_linear_axis(values: Sequence[float], count: int, whole: bool = False) -> ChartAxis:
     """Return an axis around the values with about ``count`` ticks; whole: at whole numbers only."""
-    low, high = _ends(values)
+    low, high = _find_ends(values)
     if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
         widened = 0.5 * abs(low) or 0.5
         low, high = low - widened, high + widened
@@ -62,7 +62,7 @@ def make_linear_axis(values: Sequence[float], count: int, whole: bool = False) -
 
 def make_log_axis(values: Sequence[float], count: int) -> ChartAxis:
     """Return a logarithmic axis: ticks at powers of ten, and between them where these are few."""
-    low, high = (math.log10(end) for end in _ends([v for v in values if v > 0.0]))
+    low, high = (math.log10(end) for end in _find_ends([v for v in values if v > 0.0]))
     spare = max(MARGIN * (high - low), 0.1)
     low, high = low - spare, high + spare
     first, last = math.floor(low), math.ceil(high)
@@ -74,7 +74,7 @@ def make_log_axis(values: Sequence[float], count: int) -> ChartAxis:
     return ChartAxis(low, high, tuple((mark, f"{mark:.3g}") for mark in found[::every]), log=True)
 
 
-def _ends(values: Sequence[float]) -> tuple[float, float]:
+def _find_ends(values: Sequence[float]) -> tuple[float, float]:
     finite = [v for v in values if math.isfinite(v)]
     return (min(finite), max(finite)) if finite else (1.0, 1.0)
 
@@ -90,10 +90,10 @@ def _format_tick(mark: float, step: float) -> str:
     if abs(mark) < 0.5 * step:
         return "0"
     digits = math.floor(math.log10(abs(mark) / step) + 1e-9) + 2
-    return f"{mark:.{max(digits, 1)}g}" if abs(mark) >= 1e6 or step < 1e-4 else f"{mark:.{_decimals(step)}f}"
+    return f"{mark:.{max(digits, 1)}g}" if abs(mark) >= 1e6 or step < 1e-4 else f"{mark:.{_count_decimals(step)}f}"
 
 
-def _decimals(step: float) -> int:
+def _count_decimals(step: float) -> int:
     """Return the decimal places that write multiples of ``step`` in full."""
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     return places if abs(step * 10.0**places - round(step * 10.0**places)) < 1e-6 else places + 1
@@ -143,7 +143,7 @@ class Chart:
         parts = [*frame.grid(), *(frame.level(y) for y in self.levels)]
         parts += [part for curve in self.curves for part in frame.curve(curve)]
         parts += [*frame.labels(self.xlabel, self.ylabel), *frame.legend([c for c in self.curves if c.label])]
-        return _element(self.width, HEIGHT, parts, at)
+        return _make_element(self.width, HEIGHT, parts, at)
 
 
 def arrange_charts(charts: Sequence[Chart], columns: int = 3) -> str:
@@ -151,10 +151,10 @@ def arrange_charts(charts: Sequence[Chart], columns: int = 3) -> str:
     columns = min(columns, len(charts))
     places = [((n % columns) * WIDTH, (n // columns) * HEIGHT) for n in range(len(charts))]
     parts = [chart.svg(place) for chart, place in zip(charts, places, strict=True)]
-    return _element(columns * WIDTH, -(-len(charts) // columns) * HEIGHT, parts)
+    return _make_element(columns * WIDTH, -(-len(charts) // columns) * HEIGHT, parts)
 
 
-def _element(width: float, height: float, parts: Sequence[str], at: tuple[float, float] = (0.0, 0.0)) -> str:
+def _make_element(width: float, height: float, parts: Sequence[str], at: tuple[float, float] = (0.0, 0.0)) -> str:
     place = f' x="{at[0]:g}" y="{at[1]:g}"' if any(at) else ""
     head = f'<svg xmlns="http://www.w3.org/2000/svg"{place} width="{width:g}" height="{height:g}" '
     head += f'viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" font-size="{FONT}" fill="currentColor">'
@@ -185,21 +185,21 @@ class _PlotFrame:
         parts = []
         for value, text in self.across.ticks:
             x = self.x(value)
-            parts.append(_line(x, TOP, x, foot, "currentColor", 'stroke-opacity="0.15"'))
-            parts.append(_text(x, foot + 17, text))
+            parts.append(_draw_line(x, TOP, x, foot, "currentColor", 'stroke-opacity="0.15"'))
+            parts.append(_draw_text(x, foot + 17, text))
         for value, text in self.up.ticks:
             y = self.y(value)
-            parts.append(_line(self.left, y, end, y, "currentColor", 'stroke-opacity="0.15"'))
-            parts.append(_text(self.left - 6, y + 4.5, text, 'text-anchor="end"'))
+            parts.append(_draw_line(self.left, y, end, y, "currentColor", 'stroke-opacity="0.15"'))
+            parts.append(_draw_text(self.left - 6, y + 4.5, text, 'text-anchor="end"'))
         return [
             *parts,
-            _line(self.left, TOP, self.left, foot, "currentColor"),
-            _line(self.left, foot, end, foot, "currentColor"),
+            _draw_line(self.left, TOP, self.left, foot, "currentColor"),
+            _draw_line(self.left, foot, end, foot, "currentColor"),
         ]
 
     def level(self, value: float) -> str:
         y = self.y(value)
-        return _line(self.left, y, self.width - RIGHT, y, ORANGE, 'stroke-width="1.6" stroke-dasharray="6 4"')
+        return _draw_line(self.left, y, self.width - RIGHT, y, ORANGE, 'stroke-width="1.6" stroke-dasharray="6 4"')
 
     def curve(self, curve: Curve) -> list[str]:
         runs: list[list[tuple[float, float]]] = [[]]
@@ -218,7 +218,10 @@ class _PlotFrame:
     def labels(self, xlabel: str, ylabel: str) -> list[str]:
         middle = 0.5 * (TOP + HEIGHT - FOOT)
         turned = f'transform="rotate(-90 15 {middle:g})"'
-        return [_text(0.5 * (self.left + self.width - RIGHT), HEIGHT - 8, xlabel), _text(15, middle, ylabel, turned)]
+        return [
+            _draw_text(0.5 * (self.left + self.width - RIGHT), HEIGHT - 8, xlabel),
+            _draw_text(15, middle, ylabel, turned),
+        ]
 
     def legend(self, curves: Sequence[Curve]) -> list[str]:
         """Return the names of curves in the upper right corner, where a falling loss leaves room."""
@@ -228,16 +231,16 @@ class _PlotFrame:
         parts = []
         for n, curve in enumerate(curves):
             y = TOP + 12 + 17 * n
-            parts.append(_line(start, y - 4.5, start + 18, y - 4.5, curve.colour, 'stroke-width="1.9"'))
-            parts.append(_text(start + 24, y, str(curve.label), 'text-anchor="start"'))
+            parts.append(_draw_line(start, y - 4.5, start + 18, y - 4.5, curve.colour, 'stroke-width="1.9"'))
+            parts.append(_draw_text(start + 24, y, str(curve.label), 'text-anchor="start"'))
         return parts
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str, style: str = "") -> str:
+def _draw_line(x1: float, y1: float, x2: float, y2: float, colour: str, style: str = "") -> str:
     return f'<line x1="{x1:.2f}" y1="{y1:.2f}" x2="{x2:.2f}" y2="{y2:.2f}" stroke="{colour}" {style}/>'
 
 
-def _text(x: float, y: float, text: str, style: str = "") -> str:
+def _draw_text(x: float, y: float, text: str, style: str = "") -> str:
     anchor = "" if "text-anchor" in style else ' text-anchor="middle"'
     return f'<text x="{x:.2f}" y="{y:.2f}"{anchor} {style}>{escape(text)}</text>'
 
@@ -271,21 +274,21 @@ def plot_loss(result: Result) -> str:
 
 def plot_parameters(result: Result) -> str:
     """Return charts of the unknowns over the iterations, with the truth where it is known, as one drawing."""
-    return arrange_charts(_charts(result))
+    return arrange_charts(_make_charts(result))
 
 
 def plot_each_parameter(result: Result) -> list[str]:
     """Return a chart of each unknown, so that a page can lay them out for any width."""
-    return [chart.svg() for chart in _charts(result)]
+    return [chart.svg() for chart in _make_charts(result)]
 
 
-def _charts(result: Result) -> list[Chart]:
-    return [_one_parameter(estimate, result.history) for estimate in result.estimates[:MOST]]
+def _make_charts(result: Result) -> list[Chart]:
+    return [_chart_parameter(estimate, result.history) for estimate in result.estimates[:MOST]]
 
 
-def _one_parameter(estimate: Estimate, history: Sequence[Record]) -> Chart:
+def _chart_parameter(estimate: Estimate, history: Sequence[Record]) -> Chart:
     steps = [r.total for r in history]
-    rows = _curves([r.values[estimate.name] for r in history])
+    rows = _split_curves([r.values[estimate.name] for r in history])
     few = len(rows) < 4
     curves = [Curve(steps, row, width=1.9 if few else 1.0, opacity=1.0 if few else 0.5) for row in rows]
     truth: list[float] = []
@@ -295,18 +298,18 @@ def _one_parameter(estimate: Estimate, history: Sequence[Record]) -> Chart:
     return Chart(curves, "iteration", name, truth)
 
 
-def _curves(values: Sequence[Any]) -> list[list[float]]:
+def _split_curves(values: Sequence[Any]) -> list[list[float]]:
     """Return one list per number; mean, low and high where there were many."""
     if not values:
         return []
     if isinstance(values[0], dict):
         return [[float(v[key]) for v in values] for key in ("low", "mean", "high")]
-    rows = [_flat(v) for v in values]
+    rows = [_flatten(v) for v in values]
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _flat(value: Any) -> list[float]:
-    return [x for item in value for x in _flat(item)] if isinstance(value, list) else [float(value)]
+def _flatten(value: Any) -> list[float]:
+    return [x for item in value for x in _flatten(item)] if isinstance(value, list) else [float(value)]
 
 
 STYLE = {
@@ -345,10 +348,10 @@ def plot_landscape(grid: LossGrid, truth: Mapping[str, float], level: float | No
                 at.contour(grid.axes[0].values, grid.axes[1].values, shown, levels=edge, colors="white")
             if all(name in truth for name in names):
                 at.plot([truth[names[0]]], [truth[names[1]]], marker="*", markersize=12, color=ORANGE)
-        return _svg(figure)
+        return _to_svg(figure)
 
 
-def _svg(figure: Figure) -> str:
+def _to_svg(figure: Figure) -> str:
     """Return the figure as an <svg> element, the same bytes for the same figure."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

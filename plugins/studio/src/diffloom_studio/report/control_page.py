@@ -32,7 +32,7 @@ def is_controlled(experiment: Experiment) -> bool:
     return sought or experiment.target.goal
 
 
-def control_page(folder: Path, experiment: Experiment, result: Result) -> dict[str, Any] | None:
+def write_control_page(folder: Path, experiment: Experiment, result: Result) -> dict[str, Any] | None:
     """Write motion.mp4 and the controls' charts into ``folder``; return the page's values, None for other runs."""
     if not is_controlled(experiment):
         return None
@@ -45,17 +45,17 @@ def control_page(folder: Path, experiment: Experiment, result: Result) -> dict[s
     with torch.no_grad():
         view = scene.render(experiment.layout.decode(result.z), times, ("rgba",), NoGradient())
     motion = folder / "motion.mp4"
-    write_video(motion, _motion(view, target.frames, target.masks, target.times + offset), (count - 1) / span)
-    charts = [_control(folder, name, rows, scene.dt) for name, rows in view.control.items()]
+    write_video(motion, _join_motion(view, target.frames, target.masks, target.times + offset), (count - 1) / span)
+    charts = [_chart_control(folder, name, rows, scene.dt) for name, rows in view.control.items()]
     return {
         "motion": embed(motion.read_bytes(), "video/mp4"),
         "controls": charts,
-        "path": _path(view, experiment).svg(),
+        "path": _chart_path(view, experiment).svg(),
         "effort": result.goal.effort if result.goal is not None else None,
     }
 
 
-def _motion(view: View, frames: Tensor | None, masks: Tensor | None, at: Tensor) -> Frames:
+def _join_motion(view: View, frames: Tensor | None, masks: Tensor | None, at: Tensor) -> Frames:
     """Return the motion beside the goal that comes next."""
     assert view.image is not None
     moving = label_frames("motion", enlarge(view.image.bytes()[..., :3].numpy()))
@@ -66,7 +66,7 @@ def _motion(view: View, frames: Tensor | None, masks: Tensor | None, at: Tensor)
     return np.concatenate([moving, label_frames("goal", enlarge(to_bytes(wanted)))[following]], axis=2)
 
 
-def _control(folder: Path, name: str, rows: Tensor, dt: float) -> dict[str, str]:
+def _chart_control(folder: Path, name: str, rows: Tensor, dt: float) -> dict[str, str]:
     """Return one control over time: lines of a few channels, a heat map of many."""
     channels = rows.reshape(len(rows), -1).detach()
     most = float(channels.abs().max())
@@ -96,7 +96,7 @@ def draw_heat_map(values: Tensor, most: float) -> Frames:
     return image
 
 
-def _path(view: View, experiment: Experiment) -> Chart:
+def _chart_path(view: View, experiment: Experiment) -> Chart:
     """Return the middle of the drawn vertices over time; dashed: its last goal."""
     assert view.vertices is not None
     middle = view.vertices.detach().cpu().mean(dim=1)

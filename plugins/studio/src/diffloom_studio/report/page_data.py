@@ -41,7 +41,7 @@ from diffloom_studio.playback import (
     format_scale,
 )
 from diffloom_studio.report.media import Frames
-from diffloom_studio.report.panels import Panels, digits
+from diffloom_studio.report.panels import Panels, count_digits
 
 MOST_PIXELS = 24e6  # largest sheet, because browsers refuse much larger images
 LOSSLESS = 3e6  # pixels up to which a sheet keeps every bit
@@ -57,16 +57,16 @@ def make_page_data(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any]:
     return {
         "first": float(min(t.min() for t in times)),
         "last": float(max(t.max() for t in times)),
-        "digits": max(digits(t) for t in times),
-        "views": [_view(number, panels) for number, panels in enumerate(seen.values())],
-        "scene": _scene(seen, scene),
+        "digits": max(count_digits(t) for t in times),
+        "views": [_make_view(number, panels) for number, panels in enumerate(seen.values())],
+        "scene": _make_scene(seen, scene),
     }
 
 
-def _view(number: int, panels: Panels) -> dict[str, Any]:
+def _make_view(number: int, panels: Panels) -> dict[str, Any]:
     named = {"target": panels.target, "start": panels.guess, "fit": panels.fit}
     given = {name: frames for name, frames in named.items() if frames is not None}
-    every = _every(panels.fit)
+    every = _find_step(panels.fit)
     count = len(panels.times[::every])
     columns = int(np.ceil(np.sqrt(count)))
     return {
@@ -76,16 +76,16 @@ def _view(number: int, panels: Panels) -> dict[str, Any]:
         "columns": columns,
         "times": (panels.times[::every] + panels.offset).tolist(),
         "offset": panels.offset,
-        "panels": {name: _sheet(frames[::every], columns) for name, frames in given.items()},
+        "panels": {name: _embed_sheet(frames[::every], columns) for name, frames in given.items()},
     }
 
 
-def _every(frames: Frames) -> int:
+def _find_step(frames: Frames) -> int:
     """Return the step between the frames kept, so that a sheet stays small enough."""
     return int(np.ceil(frames.shape[0] * frames.shape[1] * frames.shape[2] / MOST_PIXELS))
 
 
-def _sheet(frames: Frames, columns: int) -> str:
+def _embed_sheet(frames: Frames, columns: int) -> str:
     """Return all frames in rows as one embedded image."""
     count, height, width, _ = frames.shape
     rows = -(-count // columns)
@@ -100,7 +100,7 @@ def _sheet(frames: Frames, columns: int) -> str:
     return embed(buffer.getvalue(), "image/jpeg")
 
 
-def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
+def _make_scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
     """Return the surfaces at the first view's times and all cameras; None where they are too large for a page."""
     first = next(iter(seen.values()))
     bodies = first.bodies
@@ -114,23 +114,23 @@ def _scene(seen: Mapping[str, Panels], scene: Scene) -> dict[str, Any] | None:
     times = (first.times + first.offset)[kept]
     low = min(float(body.vertices[..., 1].min()) for body in bodies.values())
     high = max(float(body.vertices[..., 1].max()) for body in bodies.values())
-    fields = _fields(scene, bodies)
+    fields = _compute_fields(scene, bodies)
     most = {kind: find_common_scale(told) for kind, told in fields.items()}
     return {
-        "faces": _text(bodies["fit"].faces.astype(np.uint32)),
+        "faces": _encode(bodies["fit"].faces.astype(np.uint32)),
         "bodies": [
-            _body(name, body, kept, times)
-            | {"fields": {kind: _shades(told[name], most[kind], kept) for kind, told in fields.items()}}
+            _pack_body(name, body, kept, times)
+            | {"fields": {kind: _pack_shades(told[name], most[kind], kept) for kind, told in fields.items()}}
             for name, body in bodies.items()
         ],
         "fields": {kind: format_scale(most[kind], told["fit"].unit) for kind, told in fields.items()},
-        "cameras": [_camera(panels.camera) for panels in seen.values()],
+        "cameras": [_pack_camera(panels.camera) for panels in seen.values()],
         # The ground of most models is at 0; bodies far above or below it get a separate grid.
         "ground": 0.0 if low > -0.5 * (high - low) and low < 2.0 * (high - low) else low,
     }
 
 
-def _fields(scene: Scene, bodies: Mapping[str, PlaybackBody]) -> dict[str, dict[str, ShadedField]]:
+def _compute_fields(scene: Scene, bodies: Mapping[str, PlaybackBody]) -> dict[str, dict[str, ShadedField]]:
     """Return strain and stress of every body, by kind; none for rigid bodies."""
     found = {}
     for kind in FIELDS:
@@ -141,13 +141,13 @@ def _fields(scene: Scene, bodies: Mapping[str, PlaybackBody]) -> dict[str, dict[
     return found
 
 
-def _shades(field: ShadedField, most: float, kept: NDArray[np.intp]) -> str:
+def _pack_shades(field: ShadedField, most: float, kept: NDArray[np.intp]) -> str:
     """Return values from 0 to ``most`` as bytes from 1 to 255; 0 where there is none."""
     part = np.clip(field.values[kept] / max(most, 1e-300), 0.0, 1.0)
-    return _text(np.where(np.isfinite(part), 1.0 + 254.0 * part, 0.0).round().astype(np.uint8))
+    return _encode(np.where(np.isfinite(part), 1.0 + 254.0 * part, 0.0).round().astype(np.uint8))
 
 
-def _body(name: str, body: PlaybackBody, kept: NDArray[np.intp], times: NDArray[np.float64]) -> dict[str, Any]:
+def _pack_body(name: str, body: PlaybackBody, kept: NDArray[np.intp], times: NDArray[np.float64]) -> dict[str, Any]:
     """Return vertices as 16-bit whole numbers between the corners of their box."""
     vertices = body.vertices[kept]
     low, high = vertices.min(axis=(0, 1)), vertices.max(axis=(0, 1))
@@ -159,12 +159,12 @@ def _body(name: str, body: PlaybackBody, kept: NDArray[np.intp], times: NDArray[
         "times": times.tolist(),
         "low": low.tolist(),
         "size": size.tolist(),
-        "vertices": _text(steps),
-        "colours": None if body.colours is None else _text(body.colours),
+        "vertices": _encode(steps),
+        "colours": None if body.colours is None else _encode(body.colours),
     }
 
 
-def _camera(camera: Camera) -> dict[str, Any]:
+def _pack_camera(camera: Camera) -> dict[str, Any]:
     """Return the first position of a camera, and half of its view at a distance of 1."""
 
     def first(value: torch.Tensor, dims: int) -> Any:
@@ -178,7 +178,7 @@ def _camera(camera: Camera) -> dict[str, Any]:
     }
 
 
-def _text(values: NDArray[Any]) -> str:
+def _encode(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
 
 
@@ -261,7 +261,7 @@ def give_advice(result: Result, images: bool = True) -> list[str]:
     levels = {part: finding.level for part, finding in result.verdict.findings()}
     found = []
     if not images:
-        found = _unconverged(result) if levels["converged"] != "green" else []
+        found = _advise_unconverged(result) if levels["converged"] != "green" else []
         if levels["identifiable"] != "green":
             found.append(
                 "Fix what you know from elsewhere, add clips, or record a motion in which every unknown matters."
@@ -277,15 +277,15 @@ def give_advice(result: Result, images: bool = True) -> list[str]:
     if levels["visible"] == "red":
         return found  # other advice needs a visible object
     if levels["converged"] != "green":
-        found += _unconverged(result)
+        found += _advise_unconverged(result)
     if levels["identifiable"] != "green":
-        found += _open(result)
+        found += _advise_open(result)
     if levels["explained"] != "green":
-        found += _unexplained(result)
+        found += _advise_unexplained(result)
     return found
 
 
-def _unconverged(result: Result) -> list[str]:
+def _advise_unconverged(result: Result) -> list[str]:
     told = ["Run more iterations of the last stage (stages.iterations), and stop later (a smaller stages.stop.change)."]
     last = result.history[-1].loss if result.history else result.loss
     if last > 0.5 * result.start_loss:
@@ -296,7 +296,7 @@ def _unconverged(result: Result) -> list[str]:
     return told
 
 
-def _open(result: Result) -> list[str]:
+def _advise_open(result: Result) -> list[str]:
     names = ", ".join(result.verdict.undetermined)
     what = f"The video does not determine {names}" if names else "The video does not determine every unknown"
     return [
@@ -305,7 +305,7 @@ def _open(result: Result) -> list[str]:
     ]
 
 
-def _unexplained(result: Result) -> list[str]:
+def _advise_unexplained(result: Result) -> list[str]:
     sure = result.uncertainty
     if isinstance(sure, Uncertainty):
         if sure.windows > SEVERAL:

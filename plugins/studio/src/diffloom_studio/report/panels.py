@@ -50,7 +50,7 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
     found = {}
     for label, view in experiment.scene.viewpoints.items():
         scene = experiment.scene.seen_from(label)
-        times, wanted = _target_frames(experiment, label)
+        times, wanted = _read_target_frames(experiment, label)
         moments = times + view.time_offset
         drawn, bodies = [], {}
         for name, point in (("start", experiment.start(0)), ("fit", z)):
@@ -58,7 +58,7 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
                 values = experiment.layout.decode(point)
                 frames, bodies[name] = _draw(name, scene, values, moments)
             drawn.append(frames)
-        bodies |= _truth(experiment, scene, moments)
+        bodies |= _play_truth(experiment, scene, moments)
         camera = place_camera_at(scene, label, values, times)
         found[label] = Panels(times.numpy(), wanted, drawn[0], drawn[1], bodies, camera, view.time_offset)
     return found
@@ -79,7 +79,7 @@ def _draw(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor
     return frames, make_body(name, seen, sampling, made, surface, read_surface_colours(scene, values, surface))
 
 
-def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, PlaybackBody]:
+def _play_truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, PlaybackBody]:
     """Return the body with the true values, where all of them are known and the simulation succeeds."""
     values = read_true_values(experiment)
     try:
@@ -88,7 +88,7 @@ def _truth(experiment: Experiment, scene: Scene, moments: Tensor) -> dict[str, P
         return {}
 
 
-def _target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames | None]:
+def _read_target_frames(experiment: Experiment, label: str) -> tuple[Tensor, Frames | None]:
     """Return times and frames of a view's target and holdout."""
     holdout = None if experiment.holdout is None else experiment.holdout.by_view().get(label)
     parts = [experiment.target.by_view()[label], *([] if holdout is None else [holdout])]
@@ -111,30 +111,30 @@ PAGE = 1100  # width at which a page shows any strip [px]
 
 def join_panels(panels: Panels, label: str = "") -> Frames:
     """Return one video of labelled panels, with the time in the first; label: of the view."""
-    named = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    named = [(_name_target(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
     columns = [(name, enlarge(frames)) for name, frames in named if frames is not None]
     video = np.concatenate([frames for _, frames in columns], axis=2)
     parts = np.split(video, len(columns), axis=2)
     for (name, _), part in zip(columns, parts, strict=True):
         _label(name, part)
     for frame, time in zip(parts[0], panels.times, strict=True):
-        ink = _letters(f"{time:.{digits(panels.times)}f} s")
+        ink = _draw_letters(f"{time:.{count_digits(panels.times)}f} s")
         _write(frame[-min(len(ink), len(frame)) :], ink)
     return video
 
 
-def _first(label: str) -> str:
+def _name_target(label: str) -> str:
     """Return the name of the target's row or column."""
     return f"{label}: target" if label else "target"
 
 
-def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
+def draw_strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
     """Return (height, width, 3): the times, then a row each of target, start, fit and ten times the difference.
 
     label: of the view.
     """
     index = np.unique(np.linspace(0, len(panels.times) - 1, count).round().astype(int))
-    rows = [(_first(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
+    rows = [(_name_target(label), panels.target), ("start", panels.guess), ("fit", panels.fit)]
     if panels.target is not None:
         apart = np.abs(panels.target.astype(np.int16) - panels.fit.astype(np.int16))
         rows.append(("difference x 10", np.clip(10 * apart, 0, 255).astype(np.uint8)))
@@ -147,11 +147,11 @@ def strip(panels: Panels, label: str = "", count: int = 7) -> Frames:
     width = lines[0].shape[1] // len(index)
     head = np.zeros((size + HEAD - LETTERS, lines[0].shape[1], 3), dtype=np.uint8)
     for k, time in enumerate(panels.times[index]):
-        _write(head[:, k * width : (k + 1) * width], _letters(f"{time:.{digits(panels.times)}f} s", size))
+        _write(head[:, k * width : (k + 1) * width], _draw_letters(f"{time:.{count_digits(panels.times)}f} s", size))
     return np.concatenate([head, *lines], axis=0)
 
 
-def digits(times: NDArray[np.float64]) -> int:
+def count_digits(times: NDArray[np.float64]) -> int:
     """Return the number of decimal places that distinguish frames at ``times`` [s]."""
     step = float(np.min(np.diff(times))) if len(times) > 1 else 0.1
     return int(np.clip(np.ceil(-np.log10(max(step, 1e-6))) + 1, 1, 6))
@@ -173,13 +173,13 @@ def label_frames(text: str, frames: Frames, size: int = LETTERS) -> Frames:
 
 def _label(text: str, frames: Frames, size: int = LETTERS) -> None:
     """Write a caption into the upper left corner of frames, and draw their right border."""
-    _write(frames, _letters(text, size))
+    _write(frames, _draw_letters(text, size))
     frames[:, :, -1] = 60
 
 
-def _letters(text: str, size: int = LETTERS) -> NDArray[np.float64]:
+def _draw_letters(text: str, size: int = LETTERS) -> NDArray[np.float64]:
     """Return a text as an image (height, width, 1), 1 where there is ink."""
-    font = _font(size)
+    font = _load_font(size)
     left, _, right, bottom = font.getbbox(text)
     patch = Image.new("L", (int(right) + 10, int(bottom) + 8), 0)
     ImageDraw.Draw(patch).text((5 - left, 3), text, fill=255, font=font)
@@ -187,7 +187,7 @@ def _letters(text: str, size: int = LETTERS) -> NDArray[np.float64]:
 
 
 @functools.cache
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def _load_font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size=size)
 
 

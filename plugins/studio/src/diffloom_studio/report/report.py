@@ -19,7 +19,7 @@ from diffloom_fitting.numbers import format_number
 from diffloom_fitting.result_tables import result_lines
 from diffloom_fitting.validation import check_instance, describe_value as told
 from diffloom_studio.report.charts import plot_each_parameter, plot_loss, plot_parameters
-from diffloom_studio.report.control_page import control_page
+from diffloom_studio.report.control_page import write_control_page
 from diffloom_studio.report.media import find_frame_rate, write_video
 from diffloom_studio.report.page_data import (
     cite,
@@ -31,7 +31,7 @@ from diffloom_studio.report.page_data import (
     make_rows,
     make_shares,
 )
-from diffloom_studio.report.panels import Panels, join_panels, render_panels, strip
+from diffloom_studio.report.panels import Panels, draw_strip, join_panels, render_panels
 
 #: Files whose text the page includes.
 PARTS = {"style": "css", "viewer": "js", "player": "js"}
@@ -51,6 +51,10 @@ def write_report(
 
     Returns:
         Path of the report.
+
+    Example:
+        result = run_fit(experiment)
+        write_report("runs/ball", experiment, result)
     """
     if not isinstance(folder, str | Path):
         raise InputError(f"write_report: folder: got {told(folder)}; expected the path of a folder")
@@ -64,12 +68,12 @@ def write_report(
     if isinstance(experiment, Experiment):
         drawn = render_panels(experiment, result.z)
         seen = [_write_view(folder, experiment, result, label, panels) for label, panels in drawn.items()]
-        data, control = make_page_data(drawn, experiment.scene), control_page(folder, experiment, result)
+        data, control = make_page_data(drawn, experiment.scene), write_control_page(folder, experiment, result)
     write_text(folder / "loss.svg", plot_loss(result))
     write_text(folder / "parameters.svg", plot_parameters(result))
     said = {"title": experiment.title, "text": text, "cite": cite(experiment.title, result, config)}
     said["config"] = "" if config is None else json.dumps(config, indent=2)
-    page = _template().render(
+    page = _load_template().render(
         **said, control=control, **_describe_result(experiment, result), **_describe_views(seen, data)
     )
     write_text(folder / "report.html", page)
@@ -118,7 +122,7 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
     video, still = folder / f"video{ending}.mp4", folder / f"strip{ending}.png"
     write_video(video, join_panels(panels, label), find_frame_rate(panels.times))
     image = io.BytesIO()
-    Image.fromarray(strip(panels, label)).save(image, format="PNG")
+    Image.fromarray(draw_strip(panels, label)).save(image, format="PNG")
     write_bytes(still, image.getvalue())
     target = experiment.target.by_view()[label]
     holdout = None if experiment.holdout is None else experiment.holdout.by_view().get(label)
@@ -136,7 +140,7 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
     }
 
 
-def _template() -> jinja2.Template:
+def _load_template() -> jinja2.Template:
     """Return the page's template, with style and scripts included, so that it is one file."""
     folder = files("diffloom_studio.report").joinpath("page")
     environment = jinja2.Environment(
