@@ -234,17 +234,17 @@ def _none(deviation: Tensor) -> bool:
 
 
 def _lens(found: Uncertainty) -> str:
-    """Say what is wrong with the renderer as a lens; empty where nothing matters."""
+    """Describe the error of the drawn size by the renderer; empty if it does not matter."""
     if found.lens_unknown:
         return (
-            "whether the renderer draws the object in its true size is not known; install diffloom-render-coverage, "
-            "which tells"
+            "the size that the renderer draws was not compared with the exact one; install diffloom-render-coverage, "
+            "which draws it exactly"
         )
     if found.lens_bias <= FIFTH:
         return ""
     return (
-        f"the renderer draws the object with {100.0 * found.lens_area:.3g} % of its exact area, which moves an unknown "
-        f'by {_times(found.lens_bias)}; ± is widened by it: use renderer = "coverage"'
+        f"the renderer draws the object with {100.0 * found.lens_area:.3g} % of its exact area, so an unknown changes "
+        f'by {_times(found.lens_bias)}; the uncertainty covers this change; use renderer = "coverage"'
     )
 
 
