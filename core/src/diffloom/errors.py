@@ -4,7 +4,7 @@ __all__ = ["BatchError", "InputError", "ParameterError", "SimulationError"]
 
 
 class InputError(ValueError):
-    """Wrong input; the message says what was given, what was expected and what to do."""
+    """Wrong input; the message names the value given, the values expected and the remedy."""
 
 
 class SimulationError(RuntimeError):

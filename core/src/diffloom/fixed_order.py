@@ -23,12 +23,14 @@ class _OrderedSum(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, kept: int) -> Tensor:
+        """Sum by NumPy, in a fixed order."""
         ctx.shape, ctx.kept = value.shape, kept
         array = value.detach().contiguous().numpy()
         return torch.from_numpy(array.reshape(*array.shape[:kept], -1).sum(axis=-1, keepdims=True))[..., 0]
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
+        """Return the expanded cotangent."""
         return adj.reshape(*adj.shape, *[1] * (len(ctx.shape) - ctx.kept)).expand(ctx.shape), None
 
 
@@ -65,10 +67,12 @@ class _Broadcast(torch.autograd.Function):
 
     @staticmethod
     def forward(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Return an expanded copy."""
         return _copies(value, shape)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, tuple[int, ...]], output: Tensor) -> None:
+        """Keep the shape of the input."""
         ctx.source = inputs[0].shape
 
     @staticmethod
@@ -80,6 +84,7 @@ class _Broadcast(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
+        """Return the cotangent summed over the copies."""
         return _SumToShape.apply(adj, tuple(ctx.source)), None  # type: ignore[no-untyped-call]
 
 
@@ -88,11 +93,13 @@ class _BroadcastAlone(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Return an expanded copy."""
         ctx.source = value.shape
         return _copies(value, shape)
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
+        """Return the cotangent summed over the copies."""
         return _SumToShape.apply(adj, tuple(ctx.source)), None  # type: ignore[no-untyped-call]
 
 
@@ -101,11 +108,13 @@ class _SumToShape(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, adj: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Return the sum over the copies."""
         ctx.source = adj.shape
         return _sum_to(adj, shape)
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
+        """Return the broadcast cotangent."""
         return broadcast(adj, tuple(ctx.source)), None
 
 

@@ -202,10 +202,12 @@ class _Once(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, *inputs: Tensor) -> Tensor:
+        """Return the value unchanged."""
         return value.view_as(value)
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> Any:
+        """Raise InputError: second derivatives of rollouts do not exist."""
         raise InputError(
             "simulate: a gradient of a gradient was asked for (create_graph=True, a Hessian), and a rollout can be "
             "differentiated once; use differences of the gradient, or Gauss-Newton's curvature"

@@ -1,4 +1,4 @@
-"""Input checks: each raises InputError that says what was given, what was expected and what to do."""
+"""Input checks: each raises InputError with the value given, the values expected and the remedy."""
 
 from __future__ import annotations
 

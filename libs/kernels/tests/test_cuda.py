@@ -45,7 +45,7 @@ from diffloom_kernels import (
     where,
 )
 from diffloom_kernels.backends import cuda, cuda_check, ptx
-from diffloom_kernels.backends.cuda_findings import KernelFinding, table
+from diffloom_kernels.backends.cuda_findings import KernelFinding, format_table
 from diffloom_kernels.compile import arguments, write
 
 needs_ptxas = pytest.mark.skipif(bool(ptx.why_unavailable()), reason=str(ptx.why_unavailable()))
@@ -182,7 +182,7 @@ def test_every_elementary_function_compiles_in_float32():
 def test_nothing_is_approximate_in_float32():
     """numba-cuda took the flag nsz for leave to: a small angle's sine was off by a thousandth of itself."""
     listed = Program("test_functions", (functions,), function_samples)
-    ((_, kernel, args),) = cuda_check.kernels_of(listed, np.float32)
+    ((_, kernel, args),) = cuda_check.list_kernels(listed, np.float32)
     text = ptx.to_ptx(kernel, args, (8, 0))
     assert "div.rn.f32" in text
     assert not re.findall(r"(?:div|sin|cos|lg2|sqrt)\.approx\S*", text)
@@ -228,7 +228,7 @@ def test_pipelines_call_device_functions_that_only_kernels_may_call(monkeypatch)
     monkeypatch.setattr(cuda, "device_decorator", lambda: OfKernels)
     monkeypatch.setattr(cuda, "names_for_kernels", lambda names: {name: OfKernels(names[name]) for name in names})
     listed = Program("test_host_calls", (counted,), counted_samples)
-    ((name, kernel, args),) = cuda_check.kernels_of(listed, np.float32)
+    ((name, kernel, args),) = cuda_check.list_kernels(listed, np.float32)
     assert name == "counted.0_count"
     assert args[0] == 8
     assert isinstance(kernel.py_func.__globals__["count"], OfKernels)
@@ -252,10 +252,10 @@ def test_a_float_literal_is_found():
 @needs_ptxas
 def test_check_from_the_command_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(cuda_check, "collect", lambda modules: {"test_cuda": program})
-    assert cuda_check.main(["--anew", "--table", str(tmp_path / "table")]) == 0
+    assert cuda_check.main(["--anew", "--table", str(tmp_path / "format_table")]) == 0
     said = capsys.readouterr().out
     assert "8 compilations, 0 faults, 0 known spills" in said
-    assert (tmp_path / "table").read_text() in said
+    assert (tmp_path / "format_table").read_text() in said
     rows = [line.split()[:6] for line in said.splitlines() if line.startswith("test_cuda ")]
     assert rows == [["test_cuda", real, "4", "0", "0", unit] for real, unit in (("float32", "0"), ("float64", "-"))]
     assert cuda_check.main(["--program", "test_cuda", "--dtype", "float32"]) == 0
@@ -359,7 +359,7 @@ def test_faults_are_counted_by_kind():
         KernelFinding("q", "k", "float32", (8, 0), clean, 0, None, 0.5),
         KernelFinding("q", "k", "float64", (8, 0), spilled, 9, None, 2.0),
     ]
-    rows = [line.split() for line in table(found)[1:]]
+    rows = [line.split() for line in format_table(found)[1:]]
     assert rows == [
         ["p", "float32", "2", "1", "1", "1", "2"],
         ["q", "float32", "1", "0", "0", "0", "0"],

@@ -9,7 +9,7 @@ import pytest
 
 from diffloom_kernels.backends import cuda_compilers
 from diffloom_kernels.backends.cuda_compilers import cuda_module
-from diffloom_kernels.backends.ptx import pretended_device, to_ptx
+from diffloom_kernels.backends.ptx import pretend_device, to_ptx
 
 
 def only(monkeypatch, *packages):
@@ -24,25 +24,25 @@ def only(monkeypatch, *packages):
 def test_the_successor_is_preferred(monkeypatch):
     monkeypatch.delenv("DIFFLOOM_CUDA_COMPILER", raising=False)
     only(monkeypatch, "numba_cuda", "numba_cuda_mlir")
-    assert cuda_compilers.installed() == ("numba-cuda-mlir", "numba-cuda")
-    assert cuda_compilers.chosen() == "numba-cuda-mlir"
+    assert cuda_compilers.list_installed() == ("numba-cuda-mlir", "numba-cuda")
+    assert cuda_compilers.choose_compiler() == "numba-cuda-mlir"
     only(monkeypatch, "numba_cuda")
-    assert cuda_compilers.chosen() == "numba-cuda"
+    assert cuda_compilers.choose_compiler() == "numba-cuda"
     only(monkeypatch)
-    assert cuda_compilers.chosen() is None
+    assert cuda_compilers.choose_compiler() is None
 
 
 def test_one_can_be_named(monkeypatch):
     only(monkeypatch, "numba_cuda", "numba_cuda_mlir")
     monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "numba-cuda")
-    assert cuda_compilers.chosen() == "numba-cuda"
+    assert cuda_compilers.choose_compiler() == "numba-cuda"
     monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "nvcc")
     with pytest.raises(ValueError, match=r"'nvcc'; expected numba-cuda-mlir or numba-cuda"):
-        cuda_compilers.chosen()
+        cuda_compilers.choose_compiler()
     only(monkeypatch, "numba_cuda_mlir")
     monkeypatch.setenv("DIFFLOOM_CUDA_COMPILER", "numba-cuda")
     with pytest.raises(RuntimeError, match="pip install numba-cuda"):
-        cuda_compilers.chosen()
+        cuda_compilers.choose_compiler()
 
 
 def test_device_functions_are_translated():
@@ -63,7 +63,7 @@ def test_answers_of_rules_are_made_once_and_as_source():
 
     made = mlir_functions.device_function(lambda x: x)
     kind = (mlir_functions.mlir_types.float32,)
-    with pretended_device((8, 0)):
+    with pretend_device((8, 0)):
         first = made.compile(kind, abi_info={"abi_name": "itself"})
         assert made.compile(kind, abi_info={"abi_name": "itself"}) is first
     assert "cubin" not in first.metadata

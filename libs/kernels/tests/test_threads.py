@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from diffloom_kernels import num_threads, set_num_threads, threads
-from diffloom_kernels.backends.threads import _chosen, _granted
+from diffloom_kernels.backends.threads import _chosen, _read_cpu_limit
 
 KERNELS = """
 import sys
@@ -119,4 +119,4 @@ def test_no_more_threads_than_a_container_may_use(tmp_path, files, granted):
     (tmp_path / "cpu").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    assert _granted(tmp_path) == granted
+    assert _read_cpu_limit(tmp_path) == granted

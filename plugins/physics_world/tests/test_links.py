@@ -183,7 +183,7 @@ def test_every_parameter_of_a_rollout_with_contact_has_an_exact_gradient():
 
 @pytest.mark.slow
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr("diffloom_kernels.backends.threads._available", lambda: 3)
+    monkeypatch.setattr("diffloom_kernels.backends.threads._count_processors", lambda: 3)
     world = scene()
     found, before = [], num_threads()
     try:

@@ -48,7 +48,7 @@ def test_a_box_does_not_pass_between_the_vertices_of_a_sheet():
 
 
 def test_any_number_of_threads_gives_the_same_bits_where_triangles_touch(monkeypatch):
-    monkeypatch.setattr("diffloom_kernels.backends.threads._available", lambda: 3)
+    monkeypatch.setattr("diffloom_kernels.backends.threads._count_processors", lambda: 3)
     world = scene({"shape": "sphere", "radius": 0.12, "position": [0.03, 0.118, -0.02], "velocity": [0.5, -1, 0]}, 8)
     leaf = torch.tensor([0.3], dtype=DOUBLE, requires_grad=True)
     params = world.params(DOUBLE, **SHEET, **{"ball.mass": leaf})

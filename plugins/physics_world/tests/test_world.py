@@ -75,7 +75,7 @@ def test_a_value_of_a_pair_replaces_those_of_the_bodies():
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr("diffloom_kernels.backends.threads._available", lambda: 3)
+    monkeypatch.setattr("diffloom_kernels.backends.threads._count_processors", lambda: 3)
     world = World.example()
     leaf = torch.tensor([0.3], dtype=DOUBLE, requires_grad=True)
     params = world.params(DOUBLE, **{"ball.mass": leaf})

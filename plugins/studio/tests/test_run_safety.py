@@ -126,7 +126,7 @@ def test_made_up_checkpoints_run_no_code_and_hold_states_only(tmp_path):
     with pytest.raises(FolderError, match="holds no state of a fit"):
         read_checkpoint(path)
     path.write_bytes(b"diffloom checkpoint 7 sha256 " + b"0" * 64 + b"\n")
-    with pytest.raises(FolderError, match="of version 7, and this diffloom reads version 1"):
+    with pytest.raises(FolderError, match="has version 7, and this diffloom reads version 1"):
         read_checkpoint(path)
     assert not mark.exists()
 

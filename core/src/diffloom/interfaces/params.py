@@ -169,6 +169,7 @@ class Params(Mapping[str, Tensor]):
         return f"Params({', '.join(rows)}, dtype={self.dtype}{many})"
 
     def _repr_html_(self) -> str:
+        """Return the parameters as an HTML table, for notebooks."""
         from diffloom.notebook import format_params_html
 
         return format_params_html(self._values, self.dtype)

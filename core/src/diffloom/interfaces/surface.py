@@ -176,6 +176,7 @@ class Surface:
         return max(self._counts().values())
 
     def _repr_html_(self) -> str:
+        """Return counts and a drawing as HTML, for notebooks."""
         from diffloom.notebook import format_surface_html
 
         return format_surface_html(self)

@@ -208,15 +208,27 @@ class Registry:
         return self.names(COMMANDS)
 
     def get_model(self, name: str) -> Callable[..., Model]:
-        """Return the model class (or factory) of this name."""
+        """Return the model class (or factory) of this name.
+
+        Args:
+            name: Registered name, such as "fem".
+        """
         return cast("Callable[..., Model]", self.get(MODELS, name))
 
     def get_integrator(self, name: str) -> Callable[..., Integrator]:
-        """Return the integrator class (or factory) of this name."""
+        """Return the integrator class (or factory) of this name.
+
+        Args:
+            name: Registered name, such as "semi_implicit".
+        """
         return cast("Callable[..., Integrator]", self.get(INTEGRATORS, name))
 
     def get_renderer(self, name: str) -> Callable[..., Renderer]:
-        """Return the renderer class (or factory) of this name."""
+        """Return the renderer class (or factory) of this name.
+
+        Args:
+            name: Registered name, such as "softras".
+        """
         return cast("Callable[..., Renderer]", self.get(RENDERERS, name))
 
 

@@ -3,7 +3,7 @@
 Large arrays come from a memory pool and return to it when their last view is garbage collected. Fresh pages from the
 operating system cost one page fault each, which for large arrays takes as long as the computation that fills them.
 
-array = pool.array((count, 3), np.float32)     # uninitialised; returns to the pool by itself
+array = pool.array((count, 3), np.float32)     # uninitialised; returned to the pool when garbage
 states = pool.tensor((steps, *state.shape), state)
 """
 

@@ -70,10 +70,10 @@ def _kernel_compilers() -> DoctorFinding:
             subject, Health.ABSENT, "numba-cuda is not installed", 'pip install "diffloom-kernels[cuda]"'
         )
     if _load_driver() is not None:  # without a driver the slow import of a compiler is pointless
-        from diffloom_kernels.backends.cuda_compilers import chosen, cuda_module
+        from diffloom_kernels.backends.cuda_compilers import choose_compiler, cuda_module
 
         if cuda_module().is_available():
-            return DoctorFinding(subject, Health.OK, f"by {chosen()}; installed: {', '.join(releases)}")
+            return DoctorFinding(subject, Health.OK, f"by {choose_compiler()}; installed: {', '.join(releases)}")
     return DoctorFinding(subject, Health.ABSENT, f"{releases[0]} finds no GPU; kernels run on the CPU")
 
 

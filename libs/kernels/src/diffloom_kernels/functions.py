@@ -58,12 +58,12 @@ def fma(a, b, c):
     Kernels name their fused operations, because a compiler that contracts expressions does so differently for scalars
     and for lanes, and the last bits would differ. Interpreted code calls the C library's function.
     """
-    joined = _joined().get(type(c))
+    joined = _load_fused_functions().get(type(c))
     return a * b + c if joined is None else type(c)(joined(a, b, c))
 
 
 @functools.cache
-def _joined():
+def _load_fused_functions():
     """Return the fused multiply-add functions of the C library by float type; empty if the processor lacks the
     instruction.
     """
@@ -221,7 +221,7 @@ def _scalar_where(c, a, b):
 
 
 @overloaded(any_lane)
-def _scalar_anyl(c):
+def _scalar_any_lane(c):
     """Overload ``any_lane`` for a scalar condition."""
     if isinstance(c, types.Boolean):
         return any_lane
@@ -229,7 +229,7 @@ def _scalar_anyl(c):
 
 
 @overloaded(not_lanes)
-def _scalar_notl(c):
+def _scalar_not_lanes(c):
     """Overload ``not_lanes`` for a scalar condition."""
     if isinstance(c, types.Boolean):
         return not_lanes

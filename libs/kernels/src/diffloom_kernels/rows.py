@@ -217,7 +217,7 @@ def _cpu_sum(rows, slots, start, end):
     return implementation
 
 
-def _many(*kinds) -> bool:
+def _has_lanes(*kinds) -> bool:
     """Return True if one of the types is a vec3 of float lanes, whose components fill whole registers already."""
     return any(isinstance(kind, types.BaseTuple) and any(isinstance(k, FloatLanes) for k in kind) for kind in kinds)
 
@@ -231,7 +231,7 @@ def _cpu_vec3(row):
 @_on_cpu(row_from_vec3)
 def _cpu_from_vec3(v):
     """Overload ``row_from_vec3`` on the CPU."""
-    return row_from_vec3 if _many(v) else lambda v: _packed(v)
+    return row_from_vec3 if _has_lanes(v) else lambda v: _packed(v)
 
 
 @_on_cpu(row_load)
@@ -264,27 +264,27 @@ def _cpu_store(a, i, row):
 @_on_cpu(row_add)
 def _cpu_add(a, b):
     """Overload ``row_add`` on the CPU."""
-    if _many(a, b):
-        return lambda a, b: _plus(row_vec3(a), row_vec3(b))
+    if _has_lanes(a, b):
+        return lambda a, b: _add3(row_vec3(a), row_vec3(b))
     return lambda a, b: a + b
 
 
 @_on_cpu(row_scale)
 def _cpu_scale(a, s):
     """Overload ``row_scale`` on the CPU."""
-    return row_scale if _many(a) else lambda a, s: a * s
+    return row_scale if _has_lanes(a) else lambda a, s: a * s
 
 
 @_on_cpu(row_fma)
 def _cpu_fma(a, s, b):
     """Overload ``row_fma`` on the CPU."""
-    if _many(a, b):
+    if _has_lanes(a, b):
         return lambda a, s, b: _fused3(row_vec3(a), s, row_vec3(b))
     return lambda a, s, b: fma(a, s, b)
 
 
 @device
-def _plus(a, b):
+def _add3(a, b):
     """Return a + b by component."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 

@@ -124,7 +124,7 @@ def _times(goal: GoalTable, table: TargetTable, scene: Scene, place: str) -> lis
     return [float(at) for at in times]
 
 
-#: Tables that describe the scene; all others describe the fit.
+#: Tables that describe the scene and not the fit.
 TABLES = ("model", "terms", "params", "time", "appearance", "lights", "renderer")
 
 
@@ -151,7 +151,7 @@ def apply_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tup
     if content.guess is None:
         return content, scene
     if not isinstance(target, Target):
-        raise InputError("guess: this is for one camera; give starts where there are several")
+        raise InputError("guess: got several cameras; expected one: remove [guess] and give starts")
     kind = check_choice("guess", content.guess.name, GUESSES)
     seen = measure_sighting(scene, target)
     found = {**make("guess", kind, partial(GUESSES[kind], seen), content.guess.settings), **measure_colour(target)}
@@ -169,7 +169,7 @@ def apply_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tup
 
 
 def _start(guessed: Any, table: UnknownTable, windows: int) -> Any:
-    """A guessed start; of one value for each window the mean where the unknown has a single value for all of them."""
+    """Return the start of an unknown from guessed values: their mean if it has one value for all windows."""
     each = isinstance(guessed, list) and windows > 1 and len(guessed) == windows
     return sum(guessed) / windows if each and not table.windows else guessed
 

@@ -161,7 +161,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     made = Experiment(
         scene, target, unknowns, _seen_in(content, _loss(_named_loss(content, target), "loss")),
         tuple(_stage(stage, f"stages.{n}", content) for n, stage in enumerate(content.stages)),
-        holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.enough,
+        holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.accept_loss,
         ShareEvenly.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,

@@ -71,7 +71,7 @@ def _line(fault: dict[str, Any], schema: type[BaseModel]) -> str:
 
 
 def _expected(fault: dict[str, Any]) -> str:
-    """Return what was expected, in words."""
+    """Return the expected value, in words."""
     from diffloom.validation import suggest_name
 
     context = fault.get("ctx") or {}

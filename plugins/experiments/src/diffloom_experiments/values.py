@@ -113,7 +113,7 @@ class StartsTable(Table):
         0.5, ge=0.0, description="standard deviation of scattered starts, in the space of the unknown"
     )
     probe: int = Field(0, ge=0, description="iterations of each start before only the best continues; 0: all finish")
-    enough: float | None = Field(
+    accept_loss: float | None = Field(
         None, description="loss below which a start's result is accepted and the remaining starts are skipped"
     )
 

@@ -143,7 +143,7 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
         scene, tuple(Unknown(name, **table.model_dump()) for name, table in content.unknowns.items()),
         tuple(_stage(table, f"stages.{number}") for number, table in enumerate(content.stages)),
         FrameLoss(loss.name, loss.threshold), MotionScene(model, holdout, rules) if holdout else None,
-        probe=content.starts.probe, enough=content.starts.enough, seed=content.seed, title=content.title,
+        probe=content.starts.probe, enough=content.starts.accept_loss, seed=content.seed, title=content.title,
         true_values=content.truth, documented=content.documented, width=content.width,
     )  # fmt: skip
     # Raise for a start outside of its bounds before anything is written.

@@ -50,7 +50,7 @@ def sub22(A, B):
 
 @device
 def mul22(A, s):
-    """A s, with s a scalar."""
+    """s A, with s a scalar."""
     return (A[0] * s, A[1] * s, A[2] * s, A[3] * s)
 
 
@@ -74,13 +74,13 @@ def transpose22(A):
 
 @device
 def matvec22(A, b):
-    """A b."""
+    """Product A b."""
     return (fma(A[1], b[1], A[0] * b[0]), fma(A[3], b[1], A[2] * b[0]))
 
 
 @device
 def matmul22(A, B):
-    """A B."""
+    """Product A B."""
     return (
         fma(A[1], B[2], A[0] * B[0]),
         fma(A[1], B[3], A[0] * B[1]),
@@ -136,7 +136,7 @@ def sub32(A, B):
 
 @device
 def mul32(A, s):
-    """A s, 3x2, with s a scalar."""
+    """s A, with A 3x2 and s a scalar."""
     return (A[0] * s, A[1] * s, A[2] * s, A[3] * s, A[4] * s, A[5] * s)
 
 
@@ -148,7 +148,7 @@ def dot32(A, B):
 
 @device
 def matmul32_22(A, B):
-    """A B with A 3x2 and B 2x2: a 3x2 matrix."""
+    """Product A B, with A 3x2 and B 2x2: a 3x2 matrix."""
     return (
         fma(A[1], B[2], A[0] * B[0]),
         fma(A[1], B[3], A[0] * B[1]),
@@ -161,7 +161,7 @@ def matmul32_22(A, B):
 
 @device
 def Tmatmul32(A, B):
-    """A^T B with both 3x2: a 2x2 matrix."""
+    """Product A^T B with both 3x2: a 2x2 matrix."""
     return (
         fma(A[4], B[4], fma(A[2], B[2], A[0] * B[0])),
         fma(A[4], B[5], fma(A[2], B[3], A[0] * B[1])),
@@ -172,11 +172,11 @@ def Tmatmul32(A, B):
 
 @device
 def matvec32(A, b):
-    """A b with A 3x2 and b a pair: a vec3."""
+    """Product A b, with A 3x2 and b a pair: a vec3."""
     return (fma(A[1], b[1], A[0] * b[0]), fma(A[3], b[1], A[2] * b[0]), fma(A[5], b[1], A[4] * b[0]))
 
 
 @device
 def tmatvec32(A, b):
-    """A^T b with A 3x2 and b a vec3: a pair."""
+    """Product A^T b with A 3x2 and b a vec3: a pair."""
     return (fma(A[4], b[2], fma(A[2], b[1], A[0] * b[0])), fma(A[5], b[2], fma(A[3], b[1], A[1] * b[0])))

@@ -67,13 +67,13 @@ def sub33(A, B):
 
 @device
 def mul33(A, s):
-    """A s, with s a scalar."""
+    """s A, with s a scalar."""
     return (A[0] * s, A[1] * s, A[2] * s, A[3] * s, A[4] * s, A[5] * s, A[6] * s, A[7] * s, A[8] * s)
 
 
 @device
 def fma33(A, s, B):
-    """A s + B, with s a scalar."""
+    """s A + B, fused, with s a scalar."""
     return (
         fma(A[0], s, B[0]), fma(A[1], s, B[1]), fma(A[2], s, B[2]),
         fma(A[3], s, B[3]), fma(A[4], s, B[4]), fma(A[5], s, B[5]),
@@ -106,7 +106,7 @@ def transpose33(A):
 
 @device
 def matvec33(A, b):
-    """A b."""
+    """Product A b."""
     return (
         fma(A[2], b[2], fma(A[1], b[1], A[0] * b[0])),
         fma(A[5], b[2], fma(A[4], b[1], A[3] * b[0])),
@@ -116,7 +116,7 @@ def matvec33(A, b):
 
 @device
 def tmatvec33(A, b):
-    """A^T b."""
+    """Product A^T b."""
     return (
         fma(A[6], b[2], fma(A[3], b[1], A[0] * b[0])),
         fma(A[7], b[2], fma(A[4], b[1], A[1] * b[0])),
@@ -126,7 +126,7 @@ def tmatvec33(A, b):
 
 @device
 def matmul33(A, B):
-    """A B."""
+    """Product A B."""
     return (
         fma(A[2], B[6], fma(A[1], B[3], A[0] * B[0])),
         fma(A[2], B[7], fma(A[1], B[4], A[0] * B[1])),
@@ -142,13 +142,13 @@ def matmul33(A, B):
 
 @device
 def matmulT33(A, B):
-    """A B^T."""
+    """Product A B^T."""
     return matmul33(A, transpose33(B))
 
 
 @device
 def Tmatmul33(A, B):
-    """A^T B."""
+    """Product A^T B."""
     return matmul33(transpose33(A), B)
 
 

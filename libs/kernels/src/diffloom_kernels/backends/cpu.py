@@ -49,7 +49,7 @@ def load_module(name: str, text: str, names: dict[str, object]) -> ModuleType:
 
 
 @contextlib.contextmanager
-def loaded(name: str, text: str, names: dict[str, object]) -> Iterator[ModuleType]:
+def temporary_module(name: str, text: str, names: dict[str, object]) -> Iterator[ModuleType]:
     """Context manager: a module that exists while code is compiled from it or loaded.
 
     Compiled code does not need it, and numba's data about a module takes many times the memory of its machine code.

@@ -60,7 +60,7 @@ def host_pipeline(program: Program, pipeline: str, given: tuple[Any, ...], start
 def without_functions(value: Any) -> Any:
     """Return a value with None in place of compile-time values."""
     if isinstance(value, tuple):
-        return arguments.rebuilt(value, [without_functions(entry) for entry in value])
+        return arguments.rebuild(value, [without_functions(entry) for entry in value])
     if isinstance(value, str) or (callable(value) and not hasattr(value, "shape")):
         return None
     return int(value) if isinstance(value, Const) else value
@@ -89,9 +89,9 @@ def _check_on_gpu(program: str, name: str, value: Any) -> None:
 def _as_device(cuda: Any, value: Any, simulated: bool) -> Any:
     """Return a value with CUDA arrays in place of tensors."""
     if isinstance(value, tuple):
-        return arguments.rebuilt(value, [_as_device(cuda, entry, simulated) for entry in value])
+        return arguments.rebuild(value, [_as_device(cuda, entry, simulated) for entry in value])
     if simulated:
-        host = arguments.structured(value)
+        host = arguments.convert_tensors(value)
         if isinstance(host, np.ndarray):
             from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 

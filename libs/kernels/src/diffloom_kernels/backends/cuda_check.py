@@ -29,18 +29,18 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..compile.arguments import structured, with_real_scalars
+from ..compile.arguments import convert_tensors, with_real_scalars
 from ..compile.program import REGISTERED, Program
 from . import cuda, ptx
-from .cuda_compilers import chosen, installed
-from .cuda_findings import KernelFinding, Stopwatch, keep_findings, read_findings, table
+from .cuda_compilers import choose_compiler, list_installed
+from .cuda_findings import KernelFinding, LapTimer, format_table, read_findings, write_findings
 
 CAPABILITIES = ((8, 0), (9, 0))
 NOTHING = ptx.Usage(0, 0, 0)
 DTYPES: dict[str, type] = {"float32": np.float32, "float64": np.float64}
 
 
-def kernels_of(program: Program, dtype: type) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+def list_kernels(program: Program, dtype: type) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """Yield every kernel of a program with example arguments: pipelines run on samples, and launches are recorded."""
     seen = set()
     for pipeline, args in program.samples(dtype).items() if program.samples else ():
@@ -51,7 +51,7 @@ def kernels_of(program: Program, dtype: type) -> Iterator[tuple[str, Any, tuple[
         ) -> None:
             noted.append((kernel, (*[np.int64(n) for n in counts], *given)))
 
-        sample = tuple(structured(arg) for arg in args)
+        sample = tuple(convert_tensors(arg) for arg in args)
         function = cuda.host_pipeline(program, pipeline, sample, note)
         function(0, *[with_real_scalars(cuda.without_functions(arg), dtype) for arg in sample])
         for kernel, given in noted:
@@ -74,22 +74,22 @@ def check(
     """
     for program in programs:
         for dtype in dtypes:
-            for name, kernel, args in kernels_of(program, dtype):
+            for name, kernel, args in list_kernels(program, dtype):
                 known = program.spills.get(re.sub(r"^.*\.\d+_|_\d+$", "", name))
                 finding = partial(KernelFinding, program.name, name, dtype.__name__, known=known)
-                path = _kept_in(kernel, args, capabilities)
+                path = _get_findings_path(kernel, args, capabilities)
                 found = read_findings(path, finding) if keep else []
                 if not found:
-                    found = _compiled(finding, kernel, args, capabilities)
+                    found = _compile_kernel(finding, kernel, args, capabilities)
                     if keep and not any(each.refused for each in found):
-                        keep_findings(path, found)
+                        write_findings(path, found)
                 yield from found
 
 
-def _kept_in(kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]) -> Path:
+def _get_findings_path(kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]) -> Path:
     """Return the file of the findings on a kernel: beside its source, whose name has a hash of the content."""
     kinds = [str(numba.typeof(arg)) for arg in args]
-    digest = hashlib.sha256(repr((kernel.py_func.__name__, kinds, chosen(), capabilities)).encode())
+    digest = hashlib.sha256(repr((kernel.py_func.__name__, kinds, choose_compiler(), capabilities)).encode())
     for module in (cuda, ptx):
         digest.update(Path(str(module.__file__)).read_bytes())
     with contextlib.suppress(PackageNotFoundError):
@@ -97,25 +97,25 @@ def _kept_in(kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, 
     return Path(kernel.py_func.__code__.co_filename).with_suffix(f".{digest.hexdigest()[:16]}.json")
 
 
-def _compiled(
+def _compile_kernel(
     finding: Callable[..., KernelFinding], kernel: Any, args: tuple[Any, ...], capabilities: tuple[tuple[int, int], ...]
 ) -> list[KernelFinding]:
     """Compile one kernel, and return its findings; a refusal is a finding and does not end the check."""
-    watch = Stopwatch()
+    watch = LapTimer()
     try:
         text = ptx.to_ptx(kernel, args, min(capabilities))
     except Exception as error:
-        return [finding(min(capabilities), NOTHING, 0, _refusal(error), watch.lap())]
+        return [finding(min(capabilities), NOTHING, 0, _format_refusal(error), watch.lap())]
     found = []
     for capability in capabilities:
         try:
             found.append(finding(capability, ptx.assemble(text, capability), ptx.doubles(text), None, watch.lap()))
         except RuntimeError as error:
-            found.append(finding(capability, NOTHING, 0, _refusal(error), watch.lap()))
+            found.append(finding(capability, NOTHING, 0, _format_refusal(error), watch.lap()))
     return found
 
 
-def _refusal(error: Exception) -> str:
+def _format_refusal(error: Exception) -> str:
     """Return the first line of an error as a refusal."""
     lines = str(error).strip().splitlines() or [""]
     return f"refused: {type(error).__name__}: {lines[0]}"
@@ -144,7 +144,7 @@ def _program_modules(package: str) -> list[str]:
     return [f"{package}.{name}" for name in names if name == "kernels" or name.endswith("_kernels")]
 
 
-def _with_each(compilers: tuple[str, ...], arguments: list[str]) -> int:
+def _check_with_each(compilers: tuple[str, ...], arguments: list[str]) -> int:
     """Run the check with several compilers, each in a process of its own, because a process uses one compiler."""
     codes = []
     with tempfile.TemporaryDirectory() as folder:
@@ -158,7 +158,7 @@ def _with_each(compilers: tuple[str, ...], arguments: list[str]) -> int:
     return max(codes)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="python -m diffloom_kernels.backends.cuda_check", description=__doc__.split("\n")[0]
@@ -175,14 +175,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print one line per kernel; return 1 if one is refused, or in float32 spills or computes in float64."""
-    parser = _parser()
+    parser = _make_parser()
     options = parser.parse_args(arguments)
     if missing := ptx.why_unavailable():
         print(f"cannot check: {missing}", file=sys.stderr)
         return 2
-    if "DIFFLOOM_CUDA_COMPILER" not in os.environ and len(installed()) > 1:
-        return _with_each(installed(), sys.argv[1:] if arguments is None else arguments)
-    head = f"kernels by {chosen()} {version(str(chosen()))}"
+    if "DIFFLOOM_CUDA_COMPILER" not in os.environ and len(list_installed()) > 1:
+        return _check_with_each(list_installed(), sys.argv[1:] if arguments is None else arguments)
+    head = f"kernels by {choose_compiler()} {version(str(choose_compiler()))}"
     print(head)
     programs = collect(options.modules)
     if unknown := sorted(set(options.program or ()) - programs.keys()):
@@ -199,10 +199,10 @@ def main(arguments: list[str] | None = None) -> int:
     faults = sum(finding.fault is not None for finding in findings)
     excused = sum(finding.excused is not None for finding in findings)
     whole = f"{len(findings)} compilations, {faults} faults, {excused} known spills"
-    counts = "\n".join(["", head, *table(findings), whole])
+    counts = "\n".join(["", head, *format_table(findings), whole])
     print(counts)
-    if options.table:
-        Path(options.table).write_text(counts)
+    if options.format_table:
+        Path(options.format_table).write_text(counts)
     return 1 if faults or not findings else 0
 
 

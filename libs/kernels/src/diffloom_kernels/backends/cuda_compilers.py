@@ -21,14 +21,14 @@ MLIR, NUMBA = "numba-cuda-mlir", "numba-cuda"
 _PACKAGES = {MLIR: "numba_cuda_mlir", NUMBA: "numba_cuda"}
 
 
-def installed() -> tuple[str, ...]:
+def list_installed() -> tuple[str, ...]:
     """Return the installed compilers, the preferred one first."""
     return tuple(name for name, package in _PACKAGES.items() if importlib.util.find_spec(package) is not None)
 
 
-def chosen() -> str | None:
+def choose_compiler() -> str | None:
     """Return the compiler of kernels, or None if there is none."""
-    found = installed()
+    found = list_installed()
     named = os.environ.get("DIFFLOOM_CUDA_COMPILER", "")
     if named and named not in _PACKAGES:
         raise ValueError(f"DIFFLOOM_CUDA_COMPILER is {named!r}; expected {MLIR} or {NUMBA}")
@@ -39,7 +39,7 @@ def chosen() -> str | None:
 
 def is_mlir() -> bool:
     """Return True if kernels are compiled by numba-cuda-mlir; the simulator belongs to numba-cuda."""
-    return not numba.config.ENABLE_CUDASIM and chosen() == MLIR
+    return not numba.config.ENABLE_CUDASIM and choose_compiler() == MLIR
 
 
 def cuda_module() -> Any:
@@ -82,7 +82,7 @@ def device_decorator() -> Callable[..., Any]:
 def names_for_kernels(names: dict[str, object]) -> dict[str, object]:
     """Return the global names of generated source, translated for the chosen compiler."""
     if is_mlir():
-        from .mlir_functions import translated
+        from .mlir_functions import translate_value
 
-        return {name: translated(value) for name, value in names.items()}
+        return {name: translate_value(value) for name, value in names.items()}
     return names

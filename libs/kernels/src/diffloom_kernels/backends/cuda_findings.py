@@ -56,7 +56,7 @@ class KernelFinding:
         return f"{self.program + '.' + self.kernel:50s} {self.dtype} {sm} {said}  {self.fault or self.excused or 'ok'}"
 
 
-class Stopwatch:
+class LapTimer:
     """Processor time of this process and its finished children since the last reading."""
 
     def __init__(self) -> None:
@@ -77,13 +77,13 @@ def read_findings(path: Path, finding: Callable[..., KernelFinding]) -> list[Ker
         return []
 
 
-def keep_findings(path: Path, found: list[KernelFinding]) -> None:
+def write_findings(path: Path, found: list[KernelFinding]) -> None:
     """Store the findings on a kernel for ``read_findings``."""
     rows = [(each.capability, astuple(each.usage), each.doubles, each.seconds) for each in found]
     write_file(path, json.dumps(rows).encode())
 
 
-def table(findings: Iterable[KernelFinding]) -> list[str]:
+def format_table(findings: Iterable[KernelFinding]) -> list[str]:
     """Return the lines of a table: a row for each program and float type, and a sum for each float type."""
     groups: dict[tuple[str, str], list[KernelFinding]] = {}
     for finding in findings:

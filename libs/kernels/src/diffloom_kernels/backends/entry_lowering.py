@@ -53,7 +53,7 @@ class _OtherKindError(Exception):
     """Signal that numba's own wrapper must take the arguments."""
 
 
-class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
+class _UncheckedWrapper(PyCallWrapper):  # type: ignore[misc]
     """Wrapper that calls a program, which returns None, with arguments known to have the right types."""
 
     def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
@@ -63,7 +63,7 @@ class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
         self.context.declare_env_global(builder.module, self.context.get_env_name(self.fndesc))
         given: list[Any] = []
         for k, kind in enumerate(self.fndesc.argtypes):
-            given += self._taken(api, builder, kind, _entry(builder, args, k))
+            given += self._unpack(api, builder, kind, _load_entry(builder, args, k))
         if [value.type for value in given] != [argument.type for argument in self.func.args[2:]]:
             raise _OtherKindError
         with builder.if_then(_is_set(builder, api.err_occurred()), likely=False):  # an argument was not a number
@@ -82,13 +82,13 @@ class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
         convention.raise_error(builder, api, status)
         builder.ret(api.get_null_object())
 
-    def _taken(self, api: Any, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
+    def _unpack(self, api: Any, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
         """Yield the LLVM values of one argument in the order of numba's calling convention."""
         if isinstance(kind, BaseTuple):
             for k, entry in enumerate(kind):
-                yield from self._taken(api, builder, entry, _entry(builder, value, k))
+                yield from self._unpack(api, builder, entry, _load_entry(builder, value, k))
         elif isinstance(kind, types.Array):
-            yield from self._array(builder, kind, value)
+            yield from self._unpack_array(builder, kind, value)
         elif isinstance(kind, NoneType):
             yield ir.Constant(self.context.get_argument_type(kind), None)
         elif kind == types.int64:
@@ -102,35 +102,35 @@ class _PlainWrapper(PyCallWrapper):  # type: ignore[misc]
         else:
             raise _OtherKindError
 
-    def _array(self, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
+    def _unpack_array(self, builder: Any, kind: Any, value: Any) -> Iterator[Any]:
         """Yield the array struct: null meminfo and parent, then nitems, itemsize, data, shape, strides."""
         lengths, strides = (
-            [_word(builder, _at(builder, value, offset), 8 * k) for k in range(kind.ndim)]
+            [_load_word(builder, _load_pointer(builder, value, offset), 8 * k) for k in range(kind.ndim)]
             for offset in (LENGTHS, STRIDES)
         )
         entry = self.context.get_data_type(kind.dtype)
         yield from (ir.Constant(_PLACE, None),) * 2
         yield functools.reduce(builder.mul, lengths, ir.Constant(_WORD, 1))
         yield ir.Constant(_WORD, self.context.get_abi_sizeof(entry))
-        yield builder.bitcast(_at(builder, value, DATA), entry.as_pointer())
+        yield builder.bitcast(_load_pointer(builder, value, DATA), entry.as_pointer())
         yield from lengths
         yield from strides
 
 
-def _at(builder: Any, place: Any, offset: int) -> Any:
+def _load_pointer(builder: Any, place: Any, offset: int) -> Any:
     """Return the pointer stored at a byte offset of an object."""
-    return builder.inttoptr(_word(builder, place, offset), _PLACE)
+    return builder.inttoptr(_load_word(builder, place, offset), _PLACE)
 
 
-def _word(builder: Any, place: Any, offset: int) -> Any:
+def _load_word(builder: Any, place: Any, offset: int) -> Any:
     """Return the 64-bit integer stored at a byte offset of an object."""
     there = builder.gep(place, [ir.Constant(_WORD, offset)])
     return builder.load(builder.bitcast(there, _WORD.as_pointer()))
 
 
-def _entry(builder: Any, entries: Any, k: int) -> Any:
+def _load_entry(builder: Any, entries: Any, k: int) -> Any:
     """Return a pointer to entry k of a tuple."""
-    return _at(builder, entries, FIRST_ENTRY + 8 * k)
+    return _load_pointer(builder, entries, FIRST_ENTRY + 8 * k)
 
 
 def _is_set(builder: Any, place: Any) -> Any:
@@ -139,16 +139,16 @@ def _is_set(builder: Any, place: Any) -> Any:
 
 
 class _EntryLower(Lower):  # type: ignore[misc]
-    """Lowering of a program's entry, with ``_PlainWrapper`` where it applies."""
+    """Lowering of a program's entry, with ``_UncheckedWrapper`` where it applies."""
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
-        """Emit ``_PlainWrapper``, or else numba's wrapper."""
+        """Emit ``_UncheckedWrapper``, or else numba's wrapper."""
         context, fndesc = self.context, self.fndesc
         if self.genlower is None and isinstance(fndesc.restype, NoneType) and layout_is_known():
             module = context.create_module("wrapper")
             kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
             function = ir.Function(module, kind, fndesc.llvm_func_name)
-            wrapper = _PlainWrapper(context, module, function, fndesc, self.env, self.call_helper, release_gil)
+            wrapper = _UncheckedWrapper(context, module, function, fndesc, self.env, self.call_helper, release_gil)
             try:
                 wrapper.build()
             except _OtherKindError:

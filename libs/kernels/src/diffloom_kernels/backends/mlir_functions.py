@@ -37,11 +37,11 @@ def device_function(function: Callable[..., Any]) -> Any:
     return cuda.jit(device=True)(function)
 
 
-def translated(value: Any) -> Any:
+def translate_value(value: Any) -> Any:
     """Return a global of device code, translated for numba-cuda-mlir."""
     if is_jitted(value):
         if value not in _functions:
-            made = device_function(with_translated_names(value.py_func))
+            made = device_function(translate_names(value.py_func))
             _functions.setdefault(value, made)  # cyclic references: the recursion may have made it
         return _functions[value]
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
@@ -64,21 +64,21 @@ def _let_kernels_build(record: type) -> None:
     extending.refresh_registries(typing=False)
 
 
-def with_translated_names(function: python.FunctionType) -> python.FunctionType:
+def translate_names(function: python.FunctionType) -> python.FunctionType:
     """Return a copy of a function with translated globals and closure."""
-    cells = tuple(python.CellType(translated(cell.cell_contents)) for cell in function.__closure__ or ())
-    names = _translated_globals(function.__globals__)
+    cells = tuple(python.CellType(translate_value(cell.cell_contents)) for cell in function.__closure__ or ())
+    names = _translate_globals(function.__globals__)
     made = python.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
     made.__module__ = function.__module__
     return made
 
 
-def _translated_globals(names: dict[str, Any]) -> dict[str, Any]:
+def _translate_globals(names: dict[str, Any]) -> dict[str, Any]:
     """Return the translated globals of a module, memoised."""
     if id(names) not in _globals:
         made = _globals[id(names)] = dict(names)  # registered before it is filled, because modules refer to each other
         _kept.append(names)
-        made.update({name: translated(value) for name, value in names.items()})
+        made.update({name: translate_value(value) for name, value in names.items()})
     return _globals[id(names)]
 
 
@@ -89,10 +89,10 @@ def _register_rules() -> None:
     for function, rule in OVERLOADS:
         by_function.setdefault(function, []).append(rule)
     for function, rules in by_function.items():
-        extending.overload(function, typing_registry=extending.typing_registry)(_asking(function, rules))
+        extending.overload(function, typing_registry=extending.typing_registry)(_make_rule(function, rules))
 
 
-def _asking(function: Callable[..., Any], rules: list[Callable[..., Any]]) -> Callable[..., Any]:
+def _make_rule(function: Callable[..., Any], rules: list[Callable[..., Any]]) -> Callable[..., Any]:
     """Return a typing rule over numba-cuda-mlir's types that calls rules over numba's types."""
 
     def answer(*kinds: Any) -> Any:
@@ -100,7 +100,7 @@ def _asking(function: Callable[..., Any], rules: list[Callable[..., Any]]) -> Ca
         for rule in rules:
             found = rule(*given)
             if found is not None:
-                return with_translated_names(PORTABLE[function](*given) if function in PORTABLE else found)
+                return translate_names(PORTABLE[function](*given) if function in PORTABLE else found)
         return None
 
     # numba-cuda-mlir passes types by name, so the rule needs the parameter names of the function

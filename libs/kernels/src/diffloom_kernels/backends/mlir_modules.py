@@ -35,21 +35,21 @@ def pipeline() -> str:
 def finish(module: Any) -> None:
     """Apply the last changes to a module, after numba-cuda-mlir's own, when functions are inlined."""
     _finish(module)
-    functions = {each.sym_name.value: each for each in _all(module, llvm.LLVMFuncOp) if each.regions[0].blocks}
+    functions = {each.sym_name.value: each for each in _find_all(module, llvm.LLVMFuncOp) if each.regions[0].blocks}
     kernels = [each for each in functions.values() if "gpu.kernel" in each.attributes]
     if not kernels:
         return  # a device function compiled on its own
-    _keep(functions, {each.sym_name.value for each in kernels})
+    _erase_unreached(functions, {each.sym_name.value for each in kernels})
     for kernel in kernels:
         _allocate_at_start(kernel)
-        _settle_layouts(kernel)
+        _fix_layouts(kernel)
 
 
-def _keep(functions: dict[str, Any], needed: set[str]) -> None:
+def _erase_unreached(functions: dict[str, Any], needed: set[str]) -> None:
     """Erase functions that no kernel reaches; they exist for external callers, and there are none."""
     waiting = list(needed)
     while waiting:
-        for call in _all(functions[waiting.pop()], llvm.CallOp):
+        for call in _find_all(functions[waiting.pop()], llvm.CallOp):
             name = call.callee.value if call.callee is not None else None
             if name in functions and name not in needed:
                 needed.add(name)
@@ -63,7 +63,7 @@ def _allocate_at_start(function: Any) -> None:
 
     Allocas of inlined functions are in the middle of the caller, where LLVM does not promote them to registers.
     """
-    for allocated in _all(function, llvm.AllocaOp):
+    for allocated in _find_all(function, llvm.AllocaOp):
         size, first = allocated.arraySize.owner, function.regions[0].blocks[0].operations[0]
         if isinstance(size.opview, llvm.ConstantOp):
             if size != first.operation:
@@ -71,7 +71,7 @@ def _allocate_at_start(function: Any) -> None:
             allocated.move_after(size)
 
 
-def _settle_layouts(kernel: Any) -> None:
+def _fix_layouts(kernel: Any) -> None:
     """Replace offset and last stride of the kernel's C-ordered arrays by the constants 0 and 1, which saves
     multiplications.
     """
@@ -89,18 +89,18 @@ def _settle_layouts(kernel: Any) -> None:
                 continue
             # A memref descriptor: two pointers, offset, sizes, strides.
             if next(orders) == "C":
-                _settle(block.arguments[place + 2], 0)
-                _settle(block.arguments[place + 2 + 2 * kind.rank], 1)
+                _replace_by_constant(block.arguments[place + 2], 0)
+                _replace_by_constant(block.arguments[place + 2 + 2 * kind.rank], 1)
             place += 3 + 2 * kind.rank
 
 
-def _settle(argument: Any, value: int) -> None:
+def _replace_by_constant(argument: Any, value: int) -> None:
     """Replace an argument by a constant."""
     whole = ir.IntegerType.get_signless(64)
     argument.replace_all_uses_with(llvm.ConstantOp(whole, ir.IntegerAttr.get(whole, value)).result)
 
 
-def _all(operation: Any, kind: type) -> list[Any]:
+def _find_all(operation: Any, kind: type) -> list[Any]:
     """Return all operations of a kind inside an operation."""
     found: list[Any] = find_ops(operation, lambda each: isinstance(each, kind))
     return found

@@ -18,7 +18,7 @@ from typing import Any
 import numba
 
 from ..language import BOUNDS
-from .cuda_compilers import chosen, cuda_module, is_mlir
+from .cuda_compilers import choose_compiler, cuda_module, is_mlir
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def why_unavailable() -> str | None:
     """Return what is missing for compiling to PTX and machine code, or None."""
     if BOUNDS:
         return "CUDA's compilers cannot check bounds; unset DIFFLOOM_BOUNDS"
-    if chosen() is None:
+    if choose_compiler() is None:
         return "neither numba-cuda-mlir nor numba-cuda is installed"
     if find_ptxas() is None:
         return "ptxas was found neither in the nvidia-cuda-nvcc wheel nor on PATH"
@@ -57,7 +57,7 @@ def why_unavailable() -> str | None:
 
 
 @contextlib.contextmanager
-def pretended_device(capability: tuple[int, int]) -> Iterator[None]:
+def pretend_device(capability: tuple[int, int]) -> Iterator[None]:
     """Context manager: make the compiler see a GPU of this capability, because it asks when a kernel calls a device
     function.
     """
@@ -80,7 +80,7 @@ def pretended_device(capability: tuple[int, int]) -> Iterator[None]:
 def to_ptx(kernel: Any, args: tuple[Any, ...], capability: tuple[int, int]) -> str:
     """Return the PTX of a kernel for arguments of these types."""
     cuda = cuda_module()
-    with pretended_device(capability):
+    with pretend_device(capability):
         if is_mlir():
             typeof = importlib.import_module("numba_cuda_mlir.numba_cuda.typing.typeof").typeof
             text, _ = cuda.compile_ptx(kernel.py_func, tuple(map(typeof, args)), cc=capability)

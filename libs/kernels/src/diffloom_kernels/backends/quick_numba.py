@@ -133,7 +133,7 @@ class _QuickInferer(TypeInferer):  # type: ignore[misc]
 
     def propagate(self, raise_errors: bool = True) -> Any:
         """Infer the types."""
-        if not _goes_back(self.blocks):
+        if not _has_loops(self.blocks):
             try:
                 for constraint in self.constraints.constraints:
                     constraint(self)
@@ -144,7 +144,7 @@ class _QuickInferer(TypeInferer):  # type: ignore[misc]
         return super().propagate(raise_errors)
 
 
-def _goes_back(blocks: Any) -> bool:
+def _has_loops(blocks: Any) -> bool:
     """Return True if the control flow has a backward edge, as loops do."""
     return any(label >= after for label, block in blocks.items() for after in block.terminator.get_targets())
 
@@ -189,12 +189,12 @@ class _Implementation(wrap_impl):  # type: ignore[misc]
 
     def __init__(self, found: Any, context: Any, signature: Any) -> None:
         self._callable = found
-        self._imp = found if takes_location(found) else _without_location(found)
+        self._imp = found if takes_location(found) else _adapt_location(found)
         self._context, self._sig = context, signature
 
 
 def takes_location(function: Any) -> bool:
-    """Whether there is an argument ``loc``."""
+    """Return True if a function has a parameter ``loc``."""
     if type(function) is not FunctionType or function.__dict__.keys() & {"__wrapped__", "__signature__"}:
         return "loc" in signature(function).parameters
     code = function.__code__
@@ -202,8 +202,8 @@ def takes_location(function: Any) -> bool:
     return "loc" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + rest]
 
 
-def _without_location(function: Any) -> Any:
-    """The function, for callers that give ``loc``."""
+def _adapt_location(function: Any) -> Any:
+    """Return a function without ``loc`` as one that callers may give ``loc``."""
 
     def write(context: Any, builder: Any, sig: Any, args: Any, loc: Any = None) -> Any:
         return function(context, builder, sig, args)
@@ -212,8 +212,8 @@ def _without_location(function: Any) -> Any:
     return write
 
 
-def _tidy(function: Any) -> None:
-    """Order the blocks of a function. How long variables live is worked out when somebody asks, not after each pass."""
+def _canonicalise(function: Any) -> None:
+    """Canonicalise the blocks of a function; variable lifetimes are computed on demand and not after each pass."""
     function.blocks = canonicalize_cfg(function.blocks)
     function.variable_lifetime, function.generator_info = VariableLifetime(function.blocks), None
 
@@ -226,7 +226,7 @@ class _Processing(IRProcessing):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         """Canonicalise the control flow."""
-        _tidy(state.func_ir)
+        _canonicalise(state.func_ir)
         return True
 
 
@@ -244,7 +244,7 @@ class _Rewriting(GenericRewrites):  # type: ignore[misc]
             for label in tuple(blocks):
                 while rewrite.match(state.func_ir, blocks[label], state.typemap, state.calltypes):
                     blocks[label] = rewrite.apply()
-        _tidy(state.func_ir)
+        _canonicalise(state.func_ir)
         return True
 
 
@@ -259,7 +259,7 @@ class _SingleAssignment(ReconstructSSA):  # type: ignore[misc]
         state.func_ir = reconstruct_ssa(state.func_ir)
         self._patch_locals(state)
         state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        _tidy(state.func_ir)
+        _canonicalise(state.func_ir)
         return True
 
 
@@ -273,7 +273,7 @@ class _WithoutPhis(PreLowerStripPhis):  # type: ignore[misc]
         """Replace phi nodes by assignments."""
         state.func_ir = self._strip_phi_nodes(state.func_ir)
         state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        _tidy(state.func_ir)
+        _canonicalise(state.func_ir)
         return True
 
 

@@ -6,7 +6,7 @@ one free processor a single thread does everything. Results do not depend on whi
 
 Threads are Python's, so they survive a fork (the child starts new ones) and serve any number of callers at once:
 compiled code releases the global interpreter lock. A thread that arrives after the end finds all tiles taken and
-touches nothing, so the caller does not wait for the others to leave.
+touches nothing, so the caller does not wait for the remaining threads.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def set_num_threads(count: int) -> None:
     Raises:
         ValueError: ``count`` is outside that range.
     """
-    limit = _available()
+    limit = _count_processors()
     if not 1 <= count <= limit:
         raise ValueError(f"set_num_threads: got {count}; this process may use 1 to {limit} threads")
     _chosen["count"] = count
@@ -58,9 +58,9 @@ def num_threads() -> int:
 @functools.cache
 def _from_environment(text: str) -> int:
     """Return the number of threads for a value of ``DIFFLOOM_NUM_THREADS``."""
-    limit = _available()
+    limit = _count_processors()
     if not text:
-        return min(limit, _granted() or limit)
+        return min(limit, _read_cpu_limit() or limit)
     try:
         count = int(text)
     except ValueError:
@@ -70,7 +70,7 @@ def _from_environment(text: str) -> int:
     return min(count, limit)
 
 
-def _granted(control: Path = Path("/sys/fs/cgroup")) -> int | None:
+def _read_cpu_limit(control: Path = Path("/sys/fs/cgroup")) -> int | None:
     """Return the CPU limit of a container (cgroup quota) in processors, or None; more threads would only wait."""
     for files in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
         try:
@@ -88,9 +88,9 @@ def threads() -> Threads:
     Returns:
         ``Threads`` of this process.
     """
-    return Threads(num_threads(), _available())
+    return Threads(num_threads(), _count_processors())
 
 
-def _available() -> int:
+def _count_processors() -> int:
     """Return the number of processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

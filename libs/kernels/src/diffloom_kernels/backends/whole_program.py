@@ -63,7 +63,7 @@ class _WithoutEnvironment:
         """Do nothing."""
 
 
-class _NotRun(JITCodeLibrary):  # type: ignore[misc]
+class _NotExecuted(JITCodeLibrary):  # type: ignore[misc]
     """Code library that is not added to the execution engine."""
 
     @property
@@ -77,13 +77,13 @@ class _NotRun(JITCodeLibrary):  # type: ignore[misc]
         return 0
 
 
-class DeviceLibrary(_NotRun):
+class DeviceLibrary(_NotExecuted):
     """LLVM module of one device function, without its callees."""
 
     def _optimize_functions(self, module: Any) -> None:
         """Simplify the function."""
         module.data_layout = self._codegen._data_layout
-        passes, builder = _tidying(self._codegen)
+        passes, builder = _make_function_passes(self._codegen)
         for function in module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)
@@ -99,12 +99,12 @@ class DeviceLibrary(_NotRun):
     def _get_module_for_linking(self) -> Any:
         """Return the function with all its callees, for numba's own libraries, which do not link callees of callees."""
         whole = self.own_module().clone()
-        for library in _reached(self._linking_libraries):
-            whole.link_in(_material(library), preserve=True)
+        for library in _collect_libraries(self._linking_libraries):
+            whole.link_in(_get_link_module(library), preserve=True)
         return whole
 
 
-class EntryLibrary(_NotRun):
+class EntryLibrary(_NotExecuted):
     """LLVM module of a program's entry with all functions that it reaches, and its machine code."""
 
     def _optimize_functions(self, module: Any) -> None:
@@ -113,8 +113,8 @@ class EntryLibrary(_NotRun):
 
     def finalize(self) -> None:
         """Link all reached functions, make them internal, optimise the module and emit its machine code."""
-        for library in _reached(self._linking_libraries):
-            self._final_module.link_in(_material(library), preserve=True)
+        for library in _collect_libraries(self._linking_libraries):
+            self._final_module.link_in(_get_link_module(library), preserve=True)
         for function in self._final_module.functions:
             if function.linkage == llvm.Linkage.linkonce_odr and not function.is_declaration:
                 function.linkage = "internal"
@@ -146,7 +146,7 @@ class EntryLibrary(_NotRun):
 
 
 @functools.cache
-def _tidying(codegen: Any) -> Any:
+def _make_function_passes(codegen: Any) -> Any:
     """Return the memoised passes over one function, at level 2.
 
     Level 3 would unroll loops whose bodies still look short because they are calls.
@@ -154,7 +154,7 @@ def _tidying(codegen: Any) -> Any:
     return codegen._function_pass_manager(opt=2)
 
 
-def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
+def _collect_libraries(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
     """Yield these libraries and all that they use, each once and after its users.
 
     The order matters, because the linker drops a function that nothing refers to yet.
@@ -176,7 +176,7 @@ def _reached(libraries: list[CPUCodeLibrary]) -> Iterator[CPUCodeLibrary]:
     yield from reversed(found)
 
 
-def _material(library: CPUCodeLibrary) -> Any:
+def _get_link_module(library: CPUCodeLibrary) -> Any:
     """Return the module of a library that is linked."""
     return library.own_module() if isinstance(library, DeviceLibrary) else library._get_module_for_linking()
 
@@ -199,7 +199,7 @@ class _LibraryCompiler(Compiler):  # type: ignore[misc]
         inner = any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts)
         if (type(self), inner) not in _PIPELINES:
             unused = _UNUSED if inner else _UNUSED | _FOR_CLOSURES
-            made = [_changed(each, unused, self.lowering) for each in super().define_pipelines()]
+            made = [_adapt_passes(each, unused, self.lowering) for each in super().define_pipelines()]
             _PIPELINES[type(self), inner] = made
         return _PIPELINES[type(self), inner]
 
@@ -229,7 +229,7 @@ class _Passes(PassManager):  # type: ignore[misc]
             each.run_finalizer(state)
 
 
-def _changed(passes: PassManager, without: frozenset[str], lowering: type) -> PassManager:
+def _adapt_passes(passes: PassManager, without: frozenset[str], lowering: type) -> PassManager:
     """Return a pass manager without some passes, with the quick replacements and with another lowering pass."""
     kept = _Passes(passes.pipeline_name)
     left = [(each, why) for each, why in passes.passes if each._name not in without]

@@ -57,12 +57,12 @@ class BoundRecord:
 
     @property
     def record(self) -> Any:
-        """The record with numpy arrays in place of tensors, unless they are in GPU memory."""
-        return self._given if self._host is None else with_real_scalars(structured(self._given), self._real)
+        """Record with numpy arrays in place of tensors, unless they are in GPU memory."""
+        return self._given if self._host is None else with_real_scalars(convert_tensors(self._given), self._real)
 
     @property
     def host(self) -> tuple[Any, ...]:
-        """The record as plain tuples of numpy arrays.
+        """Record as plain tuples of numpy arrays.
 
         Raises:
             OnGpu: The arrays are in GPU memory.
@@ -159,18 +159,18 @@ def _columns(arrays: Arrays) -> list[int]:
     return [columns if (columns := array.shape[-1]) in KNOWN else 0 for array in arrays if array.ndim > 1]
 
 
-def structured(value: Any) -> Any:
+def convert_tensors(value: Any) -> Any:
     """Return a value with numpy arrays in place of tensors and records unchanged."""
     if type(value) is BoundRecord:
         return value.record
     if isinstance(value, tuple):
-        return rebuilt(value, [structured(entry) for entry in value])
+        return rebuild(value, [convert_tensors(entry) for entry in value])
     if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
         return value.detach().numpy()
     return value
 
 
-def rebuilt(like: tuple[Any, ...], entries: list[Any]) -> tuple[Any, ...]:
+def rebuild(like: tuple[Any, ...], entries: list[Any]) -> tuple[Any, ...]:
     """Return a tuple or record of the type of ``like`` with these entries."""
     return tuple(entries) if type(like) is tuple else type(like)(*entries)
 
@@ -239,7 +239,7 @@ def with_real_scalars(value: Any, real: type[np.floating[Any]]) -> Any:
     if type(value) is float:
         return real(value)
     if isinstance(value, tuple):
-        return rebuilt(value, [with_real_scalars(entry, real) for entry in value])
+        return rebuild(value, [with_real_scalars(entry, real) for entry in value])
     return value
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language import LAUNCHES
 from .prune import leaves
-from .static_values import UNKNOWN, Known, Unknown, entry, is_function, is_settled, launches, record_types
+from .static_values import UNKNOWN, Known, UnknownValue, entry, has_launches, is_function, is_settled, record_types
 
 if TYPE_CHECKING:
     from .specialise import Maker
@@ -29,10 +29,10 @@ class Expressions(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Specialise a call: a ``static`` value, a ``tuple`` over a static sequence, a launch, or a function."""
         if (inner := self.known.static_argument(node)) is not None:
-            return ast.Constant(self.known.settled(inner))
+            return ast.Constant(self.known.evaluate_static(inner))
         function = self.known.of(node.func)
-        if (rounds := self.known.rounds(node)) is not None:
-            return self._tuple(rounds)
+        if (expanded := self.known.static_entries(node)) is not None:
+            return self._tuple(expanded)
         if any(function is known for known in LAUNCHES):
             return self._launch(node, function)
         args = self._args(node.args)
@@ -67,8 +67,11 @@ class Expressions(ast.NodeTransformer):
         """Return arguments with ``*record`` expanded."""
         made: list[ast.expr] = []
         for argument in args:
-            if isinstance(argument, ast.Starred) and (rounds := self.known.rounds(argument.value)) is not None:
-                made += rounds
+            if (
+                isinstance(argument, ast.Starred)
+                and (expanded := self.known.static_entries(argument.value)) is not None
+            ):
+                made += expanded
             elif isinstance(argument, ast.Starred):
                 value = self.known.of(argument.value)
                 if not isinstance(value, tuple):
@@ -83,10 +86,10 @@ class Expressions(ast.NodeTransformer):
 
     def _callee(self, node: ast.expr, function: Any, values: list[Any]) -> ast.expr:
         """Return the name of the function that a call reaches, specialised if it is generic or a pipeline."""
-        if isinstance(function, Unknown):
+        if isinstance(function, UnknownValue):
             made: ast.expr = self.visit(node)
             return made
-        if isinstance(function, FunctionType) and (hasattr(function, "__generic__") or launches(function)):
+        if isinstance(function, FunctionType) and (hasattr(function, "__generic__") or has_launches(function)):
             return ast.Name(self.maker.function(function, values, function.__name__), ast.Load())
         return self._named(node, function)
 
@@ -97,9 +100,9 @@ class Expressions(ast.NodeTransformer):
         wanted = getattr(value, "__name__", "") or (node.id if isinstance(node, ast.Name) else "named")
         return ast.Name(self.maker.bind(value, wanted if wanted.isidentifier() else "named"), ast.Load())
 
-    def _tuple(self, rounds: list[ast.expr]) -> ast.expr:
+    def _tuple(self, static_entries: list[ast.expr]) -> ast.expr:
         """Return a tuple display of the entries."""
-        made = [self.visit(e) for e in rounds]
+        made = [self.visit(e) for e in static_entries]
         # CPython builds displays of more than 30 entries from a list, which numba does not support.
         parts: list[ast.expr] = [ast.Tuple(made[k : k + 24], ast.Load()) for k in range(0, max(len(made), 1), 24)]
         return functools.reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), parts)
@@ -108,7 +111,7 @@ class Expressions(ast.NodeTransformer):
         """Select the branch of a conditional expression with a ``static`` condition."""
         condition = self.known.static_argument(node.test)
         if condition is not None:
-            made: ast.expr = self.visit(node.body if self.known.settled(condition) else node.orelse)
+            made: ast.expr = self.visit(node.body if self.known.evaluate_static(condition) else node.orelse)
             return made
         self.generic_visit(node)
         return node

@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 import numba
 import numpy as np
 
-from ..backends.cuda_compilers import chosen
+from ..backends.cuda_compilers import choose_compiler
 from ..backends.numba_mode import compiler as cpu_compiler
 from ..language import DEVICE_OPTIONS
 
@@ -45,7 +45,7 @@ def environment(target: str) -> str:
     compilers and Python.
     """
     digest = hashlib.sha256()
-    compiler = chosen() if target == "cuda" else None
+    compiler = choose_compiler() if target == "cuda" else None
     without = {*_HOST_ONLY, *(stem for stem, compilers in _SHAPES_CUDA.items() if compiler not in compilers)}
     if compiler:
         digest.update(compiler.encode())

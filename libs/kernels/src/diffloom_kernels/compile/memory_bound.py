@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..backends.numba_mode import compiler
-from .notices import compiling, counted
+from .notices import compiling, count_child_compilation
 
 Made = TypeVar("Made")
 
@@ -48,12 +48,12 @@ def compile_in_child_if_large(compiled: Callable[[], Made], stored: Path) -> Mad
     global _kept
     if stored.exists():
         return compiled()
-    if _kept >= _most_kept() and _may_fork():
-        with compiling(), counted(), _few_collections():
-            _in_child(compiled)
+    if _kept >= _get_memory_bound() and _may_fork():
+        with compiling(), count_child_compilation(), _defer_garbage_collection():
+            _run_in_child(compiled)
         return compiled()
     before = measure_resident_memory()
-    with _few_collections():
+    with _defer_garbage_collection():
         made = compiled()
         if _kept > FEW and gc.isenabled():
             gc.collect()
@@ -63,7 +63,7 @@ def compile_in_child_if_large(compiled: Callable[[], Made], stored: Path) -> Mad
 
 
 @contextlib.contextmanager
-def _few_collections() -> Iterator[None]:
+def _defer_garbage_collection() -> Iterator[None]:
     """Context manager: make garbage collections rare, because compiling creates many objects and each collection would
     scan those of torch and numba again.
     """
@@ -81,7 +81,7 @@ def _few_collections() -> Iterator[None]:
             gc.unfreeze()
 
 
-def _most_kept() -> float:
+def _get_memory_bound() -> float:
     """Return the growth from which children compile [MB]."""
     setting = os.environ.get("DIFFLOOM_COMPILE_MEMORY", "")
     try:
@@ -117,7 +117,7 @@ def measure_resident_memory() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def _in_child(work: Callable[[], object]) -> None:
+def _run_in_child(work: Callable[[], object]) -> None:
     """Run ``work`` in a forked copy of this process, and wait for it."""
     try:
         # Holds the compiler's lock: if another thread had it, the child would wait forever.
@@ -130,7 +130,7 @@ def _in_child(work: Callable[[], object]) -> None:
         _work_and_end(work)
     try:
         with contextlib.suppress(OSError):  # old kernel, or another handler has reaped the child
-            _wait(child)
+            _wait_for_child(child)
     finally:
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
             os.kill(child, signal.SIGKILL)
@@ -146,7 +146,7 @@ def _work_and_end(work: Callable[[], object]) -> None:
         os._exit(0)
 
 
-def _wait(child: int) -> None:
+def _wait_for_child(child: int) -> None:
     """Wait until the child has ended or hangs.
 
     The timeout counts polls, because both processes may be suspended in between.
@@ -157,13 +157,13 @@ def _wait(child: int) -> None:
     ended.register(end, select.POLLIN)
     try:
         while idle < MOST_IDLE and not ended.poll(1000):
-            now = _ticks(child)
+            now = _read_cpu_ticks(child)
             used, idle = now, idle + 1 if now == used else 0
     finally:
         os.close(end)
 
 
-def _ticks(process: int) -> int:
+def _read_cpu_ticks(process: int) -> int:
     """Return the processor time of a process so far [clock ticks]."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()

@@ -32,7 +32,7 @@ class _Progress:
         self.began = time.perf_counter()
         self.add()
         if terminal := _terminal():
-            terminal.write(f"{_CLEAR}diffloom: {_shortened(message, terminal)}")
+            terminal.write(f"{_CLEAR}diffloom: {_shorten(message, terminal)}")
             terminal.flush()
         elif self.count == 1:
             print(f"diffloom: {message}", file=sys.stderr)
@@ -89,7 +89,7 @@ def compiling() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def counted() -> Iterator[None]:
+def count_child_compilation() -> Iterator[None]:
     """Context manager: count a program that a child process compiles and reports."""
     began = time.perf_counter()
     yield
@@ -119,7 +119,7 @@ def _terminal() -> TextIO | None:
     return sys.__stderr__
 
 
-def _shortened(message: str, terminal: TextIO) -> str:
+def _shorten(message: str, terminal: TextIO) -> str:
     """Return a message cut to one line, because a wrapped line cannot be cleared."""
     try:
         width = os.get_terminal_size(terminal.fileno()).columns or 80

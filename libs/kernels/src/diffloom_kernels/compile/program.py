@@ -142,7 +142,7 @@ class Program:
             Compiled function, float type of Python floats among its arguments, and positions of the arguments that hold
                 any.
         """
-        given = tuple(map(arguments.structured, args))
+        given = tuple(map(arguments.convert_tensors, args))
         real = arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
         floats = tuple(k for k, value in enumerate(host) if arguments.has_floats(value))
         given = arguments.with_real_scalars(given, real)
@@ -152,7 +152,7 @@ class Program:
         kinds = tuple(map(type_of, given))
         text, names, stem = self.generated(pipeline, "cpu", given, kinds, label)
         title = f"{label or self.name}: {pipeline}, {real.__name__}"
-        with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
+        with cpu.temporary_module(stem, text, {**cpu.namespace(), **names}) as module:
             path = Path(str(module.__file__)).with_suffix(".code")
             # Compiled code unpacks its arguments as these types without checks; the key ensures that they match.
             made = partial(compiler.compile_entry, getattr(module, pipeline), (*TEAM_KINDS, *kinds), path, title)
@@ -168,12 +168,12 @@ class Program:
         Returns:
             Assembly as text.
         """
-        given = tuple(map(arguments.structured, args))
+        given = tuple(map(arguments.convert_tensors, args))
         given = arguments.with_real_scalars(
             given, arguments.real_type(self.name, self.parameters(pipeline, len(given)), given)
         )
         text, names, stem = self.generated(pipeline, "cpu", given, "assembly")
-        with cpu.loaded(stem, text, {**cpu.namespace(), **names}) as module:
+        with cpu.temporary_module(stem, text, {**cpu.namespace(), **names}) as module:
             return str(compiler.get_assembly(getattr(module, pipeline), (*TEAM_KINDS, *map(type_of, given))))
 
     def parameters(self, pipeline: str, count: int) -> tuple[str, ...]:
@@ -230,13 +230,13 @@ class Program:
 
 def _interpret(function: Callable[..., Any], given: tuple[Any, ...], _team: Any, member: int, *host: Any) -> Any:
     """Run a pipeline as plain Python, with the records of ``given`` and the arrays and numbers of this call."""
-    return function(*[_filled(like, value) for like, value in zip(given, host, strict=True)])
+    return function(*[_fill_record(like, value) for like, value in zip(given, host, strict=True)])
 
 
-def _filled(like: Any, value: Any) -> Any:
+def _fill_record(like: Any, value: Any) -> Any:
     """Return ``like`` with the arrays and numbers of ``value`` in place."""
     if isinstance(like, tuple):
-        return arguments.rebuilt(like, [_filled(a, b) for a, b in zip(like, value, strict=True)])
+        return arguments.rebuild(like, [_fill_record(a, b) for a, b in zip(like, value, strict=True)])
     return like if value is None else value
 
 

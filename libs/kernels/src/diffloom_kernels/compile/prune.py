@@ -127,7 +127,7 @@ def accessor(path: Path) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
 
 
-def rebuilt_text(
+def rebuild_text(
     value: Any, names: dict[Path, str], type_name: Callable[[type], str], unread: str = "None", path: Path = ()
 ) -> str:
     """Return the source text that rebuilds a record.
@@ -146,7 +146,7 @@ def rebuilt_text(
     read = any(name[: len(path)] == path for name in names)
     if type(value) is tuple and value and not read and all(hasattr(entry, "shape") for entry in value):
         return unread
-    inner = [rebuilt_text(entry, names, type_name, unread, (*path, name)) for name, entry in entries(value)]
+    inner = [rebuild_text(entry, names, type_name, unread, (*path, name)) for name, entry in entries(value)]
     if type(value) is tuple:
         return f"({''.join(text + ', ' for text in inner)})"
     return f"{type_name(type(value))}({', '.join(inner)})"

@@ -40,19 +40,19 @@ class Source:
         return name in self.functions and not self.functions[name].decorator_list
 
 
-def copied(node: Node) -> Node:
+def copy_node(node: Node) -> Node:
     """Return a copy of a syntax tree, with annotations of nodes shared; much faster than ``copy.deepcopy``."""
     made = type(node).__new__(type(node))
     for name, value in vars(node).items():
         if isinstance(value, ast.AST):
-            value = copied(value)
+            value = copy_node(value)
         elif type(value) is list:
-            value = [copied(entry) if isinstance(entry, ast.AST) else entry for entry in value]
+            value = [copy_node(entry) if isinstance(entry, ast.AST) else entry for entry in value]
         setattr(made, name, value)
     return made
 
 
-class Renamed(ast.NodeTransformer):
+class NameReplacer(ast.NodeTransformer):
     """Transformer that replaces names by expressions."""
 
     def __init__(self, names: dict[str, ast.expr]) -> None:
@@ -60,12 +60,12 @@ class Renamed(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Replace a name."""
-        return copied(self.names[node.id]) if node.id in self.names else node
+        return copy_node(self.names[node.id]) if node.id in self.names else node
 
 
 def copy_tree(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return a copy of the syntax tree of a function, without decorators, type hints and docstring."""
-    return copied(_parsed(function))
+    return copy_node(_parsed(function))
 
 
 @functools.lru_cache(maxsize=512)

@@ -15,14 +15,14 @@ from typing import Any
 from ..language import independent
 from .expressions import Expressions
 from .prune import Uses
-from .read import Renamed, Source, copied, copy_tree
-from .static_values import Known, is_function, launches, masked, stored_names, structure
+from .read import NameReplacer, Source, copy_node, copy_tree
+from .static_values import Known, has_launches, is_function, mask_runtime_values, stored_names, structure
 
 
 def specialise(pipeline: FunctionType, args: tuple[Any, ...]) -> Source:
     """Return the source of ``pipeline`` and of all functions it reaches, specialised for the structure of ``args``."""
     maker = Maker()
-    maker.function(pipeline, [masked(value) for value in args], pipeline.__name__)
+    maker.function(pipeline, [mask_runtime_values(value) for value in args], pipeline.__name__)
     return maker.source
 
 
@@ -49,7 +49,7 @@ class Maker:
         self.source.functions[name] = tree  # reserves the name; moved behind its callees below
         known = Known(function, dict(zip(taken, values, strict=True)), tree)
         tree.body = _Statements(known, Expressions(self, known)).block(tree.body) or [ast.Pass()]
-        if not launches(function):
+        if not has_launches(function):
             tree.decorator_list = [ast.Name("device", ast.Load())]
         del self.source.functions[name]
         self.source.functions[name] = tree
@@ -126,7 +126,7 @@ class _Statements:
         """Select the branch of a static condition, or specialise both branches and keep the values they agree on."""
         condition = self.known.static_argument(node.test)
         if condition is not None:
-            return self.block(node.body if self.known.settled(condition) else node.orelse)
+            return self.block(node.body if self.known.evaluate_static(condition) else node.orelse)
         before = dict(self.known.values)
         test = self.expressions.visit(node.test)
         body = self.block(node.body)
@@ -174,10 +174,10 @@ class _Statements:
             self.known.values[alias] = self.known.of(value)
             renamed[name.id] = ast.Name(alias, ast.Load())
             if not is_function(self.known.values[alias]):
-                statement = ast.Assign([ast.Name(alias, ast.Store())], self.expressions.visit(copied(value)))
+                statement = ast.Assign([ast.Name(alias, ast.Store())], self.expressions.visit(copy_node(value)))
                 statement.of_unrolling = True  # type: ignore[attr-defined]
                 made.append(statement)
-        return made + self.block([Renamed(renamed).visit(copied(s)) for s in body])
+        return made + self.block([NameReplacer(renamed).visit(copy_node(s)) for s in body])
 
 
 def _pairs(target: ast.expr, entry: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:

@@ -12,11 +12,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..language import Const, static
-from .arguments import rebuilt
-from .read import MARKERS, Renamed, copied
+from .arguments import rebuild
+from .read import MARKERS, NameReplacer, copy_node
 
 
-class Unknown:
+class UnknownValue:
     """Value known only at run time; every operation on it raises TypeError."""
 
     def __repr__(self) -> str:
@@ -31,14 +31,14 @@ class Unknown:
     __hash__ = object.__hash__
 
 
-UNKNOWN = Unknown()
+UNKNOWN = UnknownValue()
 Values = dict[str, Any]
 
 
-def masked(value: Any, in_record: bool = False) -> Any:
+def mask_runtime_values(value: Any, in_record: bool = False) -> Any:
     """Return an argument with ``UNKNOWN`` in place of everything that may differ from call to call."""
     if isinstance(value, tuple):
-        return rebuilt(value, [masked(entry, type(value) is not tuple) for entry in value])
+        return rebuild(value, [mask_runtime_values(entry, type(value) is not tuple) for entry in value])
     if isinstance(value, Const | str) or value is None or is_function(value):
         return value
     return value if in_record and type(value) is bool else UNKNOWN
@@ -48,7 +48,7 @@ def structure(value: Any) -> Any:
     """Return the key of a masked value: values of one structure share a specialisation."""
     if isinstance(value, tuple):
         return (type(value), *map(structure, value))
-    return "unknown" if isinstance(value, Unknown) else value
+    return "unknown" if isinstance(value, UnknownValue) else value
 
 
 def is_function(value: Any) -> bool:
@@ -57,7 +57,7 @@ def is_function(value: Any) -> bool:
 
 
 @functools.cache
-def launches(function: Any) -> bool:
+def has_launches(function: Any) -> bool:
     """Return True if a plain function is a pipeline, which launches directly or through another function."""
     if not isinstance(function, FunctionType) or hasattr(function, "__generic__"):
         return False
@@ -65,7 +65,7 @@ def launches(function: Any) -> bool:
     if any(name in MARKERS for name in names):
         return True
     called = [function.__globals__.get(name) for name in names]
-    return any(launches(other) for other in called if isinstance(other, FunctionType) and other is not function)
+    return any(has_launches(other) for other in called if isinstance(other, FunctionType) and other is not function)
 
 
 class Known:
@@ -77,7 +77,7 @@ class Known:
     def __init__(self, function: FunctionType, values: Values, tree: ast.FunctionDef) -> None:
         self.function, self.values = function, values
         self.locals = {*values, *stored_names([tree])}
-        self._is_pipeline = launches(function)
+        self._is_pipeline = has_launches(function)
 
     def of(self, node: ast.expr) -> Any:
         """Return the value of an expression, with ``UNKNOWN`` for the parts that are not known."""
@@ -98,10 +98,10 @@ class Known:
         elif isinstance(node, ast.Tuple):
             return tuple(self.of(entry) for entry in node.elts)
         elif (inner := self.static_argument(node)) is not None:
-            return self.settled(inner)
-        elif self._is_pipeline and (rounds := self.rounds(node)) is not None:
+            return self.evaluate_static(inner)
+        elif self._is_pipeline and (expanded := self.static_entries(node)) is not None:
             # Pipelines only: device functions would be specialised for the numbers of some callers.
-            return tuple(self.of(entry) for entry in rounds)
+            return tuple(self.of(entry) for entry in expanded)
         elif isinstance(node, ast.Call) and not node.keywords:
             made = self.of(node.func)
             if isinstance(made, type) and issubclass(made, tuple) and hasattr(made, "_fields"):
@@ -117,7 +117,7 @@ class Known:
         user = self.function.__name__
         raise NameError(f"{user} refers to {name}, which is not defined in its module")
 
-    def settled(self, node: ast.expr) -> Any:
+    def evaluate_static(self, node: ast.expr) -> Any:
         """Return the value of ``static(node)``.
 
         Raises:
@@ -131,7 +131,7 @@ class Known:
             found = eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<static>", "eval"), space)
         except Exception as error:
             raise TypeError(f"{self._said(node)} is not known before compiling: {error}") from error
-        if isinstance(found, Unknown):
+        if isinstance(found, UnknownValue):
             raise TypeError(f"{self._said(node)} is {found!r}")
         return found
 
@@ -158,12 +158,12 @@ class Known:
             if name is zip:
                 rows = zip(*map(self.entries, node.args), strict=True)
                 return [ast.Tuple(list(row), ast.Load()) for row in rows]
-        found = self.settled(node)
+        found = self.evaluate_static(node)
         if isinstance(found, range) or (found and all(type(k) is int for k in found)):
             return [ast.Constant(k) for k in found]
         return [entry(node, k) for k in range(len(found))]
 
-    def rounds(self, node: ast.expr) -> list[ast.expr] | None:
+    def static_entries(self, node: ast.expr) -> list[ast.expr] | None:
         """Return the entries of ``tuple(... for entry in static(...))``, or None if the expression is another one."""
         if not (isinstance(node, ast.Call) and self.of(node.func) is tuple and len(node.args) == 1):
             return None
@@ -174,7 +174,7 @@ class Known:
         over = self.static_argument(loop.iter)
         if over is None or not isinstance(loop.target, ast.Name):
             raise TypeError(f"{self.function.__name__}: {ast.unparse(made)} must run over static(...)")
-        return [Renamed({loop.target.id: e}).visit(copied(made.elt)) for e in self.entries(over)]
+        return [NameReplacer({loop.target.id: e}).visit(copy_node(made.elt)) for e in self.entries(over)]
 
     def forget(self, names: set[str]) -> None:
         """Mark these variables as unknown."""
@@ -204,4 +204,4 @@ def record_types(value: Any) -> Iterator[type]:
 
 def entry(sequence: ast.expr, k: int) -> ast.expr:
     """Return entry k of a sequence as an expression."""
-    return ast.Subscript(copied(sequence), ast.Constant(k), ast.Load())
+    return ast.Subscript(copy_node(sequence), ast.Constant(k), ast.Load())

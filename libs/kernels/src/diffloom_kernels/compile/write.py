@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ..backends.cuda_compilers import is_mlir
 from ..backends.plain_numba import SHARED
-from .prune import accessor, rebuilt_text
-from .read import Launch, Source, copied, launches_in, local_paths
+from .prune import accessor, rebuild_text
+from .read import Launch, Source, copy_node, launches_in, local_paths
 
 #: Implicit leading arguments of pipelines and passes, by target.
 _CARRIED = {"cuda": ("_dl_stream",), "cpu": ("_dl_team", "_dl_member")}
@@ -37,7 +37,7 @@ Generated from the pipelines and device functions of the modules named below; ed
 '''
 
 
-class Chunk(NamedTuple):
+class PassLaunch(NamedTuple):
     """Launch inside a CPU pass.
 
     ``args`` are the arguments of its body, ``used`` the parameters that the pass takes for them, and ``heads`` the
@@ -53,7 +53,7 @@ class Chunk(NamedTuple):
     rest: bool
 
 
-class Taken(NamedTuple):
+class KernelLaunch(NamedTuple):
     """Launch inside a CUDA kernel.
 
     ``args`` are the arguments of its body as source text; ``texts`` gives the kernel's parameters by their text in the
@@ -81,14 +81,14 @@ class _Writer(ast.NodeTransformer):
 
     def __init__(self, source: Source, entry: str, target: str) -> None:
         self.source, self.entry, self.target = source, entry, target
-        self.places = _places(source, entry)
+        self.places = _count_copies(source, entry)
         self.pipeline = entry
         self.passes: list[str] = []
         self.views: dict[str, ast.expr] = {}  # on CUDA: slices by the variables of a pipeline that name them
 
     def function(self, name: str) -> str:
         """Return the text of function ``name`` with its launches replaced by calls of passes."""
-        tree = copied(self.source.functions[name])
+        tree = copy_node(self.source.functions[name])
         if not self.source.is_pipeline(name):
             return ast.unparse(ast.fix_missing_locations(tree))
         self.views, self.pipeline = {}, name
@@ -111,7 +111,7 @@ class _Writer(ast.NodeTransformer):
         """Note views of arrays on CUDA: slices are taken inside kernels, so their expressions are repeated there."""
         self.generic_visit(node)
         if self.target == "cuda" and isinstance(node.targets[0], ast.Name):
-            value = _Renamed(self.views).expression(node.value)
+            value = _TextReplacer(self.views).expression(node.value)
             self.views.pop(node.targets[0].id, None)
             if isinstance(value, ast.Tuple) and all(isinstance(entry, ast.Subscript) for entry in value.elts):
                 self.views[node.targets[0].id] = value
@@ -145,7 +145,7 @@ class _Writer(ast.NodeTransformer):
         name = self._name("_dl_pass" if self.places[self.pipeline] == 1 else f"{SHARED}_pass", launches)
         given: list[str] = []
         taken: list[str] = []
-        chunks: list[Chunk] = []
+        chunks: list[PassLaunch] = []
         for k, launch in enumerate(launches):
             given.append(ast.unparse(launch.count))
             taken.append(f"_dl_n{k}")
@@ -159,21 +159,21 @@ class _Writer(ast.NodeTransformer):
                     used.append(own)
                     continue
                 value, paths, types = pruned
-                names = {path: f"{own}{_plain(accessor(path))}" for path in paths}
+                names = {path: f"{own}{_make_identifier(accessor(path))}" for path in paths}
                 given += [text + accessor(path) for path in paths]
                 used += names.values()
-                heads.append(f"{own} = {rebuilt_text(value, names, types.__getitem__)}")
+                heads.append(f"{own} = {rebuild_text(value, names, types.__getitem__)}")
             taken += used
-            chunks.append(Chunk(k, ast.unparse(launch.body), args, used, heads, launch.lanes, launch.rest))
+            chunks.append(PassLaunch(k, ast.unparse(launch.body), args, used, heads, launch.lanes, launch.rest))
         head = f"@_dl_pass\ndef {name}({', '.join(['_dl_tiles', '_dl_tile', *taken])}):"
-        self.passes.append(_indented(head, _tile_loops(chunks)))
+        self.passes.append(_indent_block(head, _tile_loops(chunks)))
         return _team_loop(f"{name}({', '.join(['_dl_team.shape[0]', '_dl_tile', *given])})")
 
     def _cuda(self, launches: list[Launch]) -> str:
         """Write CUDA kernels for the launches, as many in each as its parameters allow, and return the statements to
         launch them.
         """
-        groups: list[list[Taken]] = []
+        groups: list[list[KernelLaunch]] = []
         most = MOST_PARAMETERS_BY_MLIR if is_mlir() else MOST_PARAMETERS
         for launch in launches:
             made = [self._cuda_argument(argument) for argument in launch.args]
@@ -181,10 +181,10 @@ class _Writer(ast.NodeTransformer):
             last = {text for taken in groups[-1] for text in taken.texts} if groups else set()
             if not groups or len(last | texts.keys()) > most:
                 groups.append([])
-            groups[-1].append(Taken(launch, [text for text, _ in made], texts))
+            groups[-1].append(KernelLaunch(launch, [text for text, _ in made], texts))
         return "\n".join(map(self._kernel, groups))
 
-    def _kernel(self, group: list[Taken]) -> str:
+    def _kernel(self, group: list[KernelLaunch]) -> str:
         """Write a kernel for a group of launches, and return the statement that launches it.
 
         Slices such as X[j] are taken inside the kernel, because slicing device arrays on the host is slow.
@@ -199,7 +199,7 @@ class _Writer(ast.NodeTransformer):
             body = ast.unparse(taken.launch.body)
             lines += [f"if {condition}:", f"    {body}({', '.join([start, *taken.args])})"]
         ends = [f"_dl_end{k}" for k in range(len(group))]
-        self.passes.append(_indented(f"@_dl_kernel\ndef {name}({', '.join([*ends, *texts.values()])}):", lines))
+        self.passes.append(_indent_block(f"@_dl_kernel\ndef {name}({', '.join([*ends, *texts.values()])}):", lines))
         counts = ", ".join(ast.unparse(taken.launch.count) for taken in group)
         return f"_dl_start({name}, _dl_stream, ({counts},), ({''.join(text + ', ' for text in texts)}))"
 
@@ -207,20 +207,22 @@ class _Writer(ast.NodeTransformer):
         """Return the text of a body's argument inside a kernel, and the kernel's parameters for it by their text
         outside.
         """
-        shown = _Renamed(self.views).expression(argument)
+        shown = _TextReplacer(self.views).expression(argument)
         text = ast.unparse(shown)
         if (pruned := getattr(shown, "pruned", None)) is not None:
             value, paths, types = pruned
-            names = {path: _plain(text + accessor(path)) for path in paths}
+            names = {path: _make_identifier(text + accessor(path)) for path in paths}
             # 0 for unread entries, because the CUDA compilers do not take tuples of None alone.
-            made = rebuilt_text(value, names, types.__getitem__, unread="0")
+            made = rebuild_text(value, names, types.__getitem__, unread="0")
             return made, {text + accessor(path): name for path, name in names.items()}
-        parts = {part: _plain(part) for part in local_paths([shown], {*self.source.functions, *self.source.names})}
-        renamed = _Renamed({part: ast.Name(name, ast.Load()) for part, name in parts.items()})
+        parts = {
+            part: _make_identifier(part) for part in local_paths([shown], {*self.source.functions, *self.source.names})
+        }
+        renamed = _TextReplacer({part: ast.Name(name, ast.Load()) for part, name in parts.items()})
         return ast.unparse(renamed.expression(shown)), parts
 
 
-class _Renamed(ast.NodeTransformer):
+class _TextReplacer(ast.NodeTransformer):
     """Transformer that replaces expressions by their source text."""
 
     def __init__(self, by_text: Mapping[str, ast.expr]) -> None:
@@ -228,19 +230,19 @@ class _Renamed(ast.NodeTransformer):
 
     def expression(self, node: ast.expr) -> ast.expr:
         """Return a copy of an expression with the replacements."""
-        made = self.visit(copied(node))
+        made = self.visit(copy_node(node))
         assert isinstance(made, ast.expr)
         return made
 
     def visit(self, node: ast.AST) -> ast.AST:
         """Replace a name, attribute or subscript whose text is known."""
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and (text := ast.unparse(node)) in self.by_text:
-            return copied(self.by_text[text])
+            return copy_node(self.by_text[text])
         made: ast.AST = super().visit(node)
         return made
 
 
-def _places(source: Source, entry: str) -> dict[str, int]:
+def _count_copies(source: Source, entry: str) -> dict[str, int]:
     """Return the number of copies of each pipeline when all are inlined into the entry."""
     found = dict.fromkeys(source.functions, 0) | {entry: 1}
     for name in reversed(source.functions):  # callers come after their callees
@@ -251,18 +253,18 @@ def _places(source: Source, entry: str) -> dict[str, int]:
     return found
 
 
-def _plain(text: str) -> str:
+def _make_identifier(text: str) -> str:
     """Return text as part of an identifier."""
     return re.sub(r"\W+", "_", text).rstrip("_")
 
 
-def _single_call(chunk: Chunk, element: str) -> str:
+def _single_call(chunk: PassLaunch, element: str) -> str:
     """Return the call of a body for one element, with the range assumption of its index."""
     index = f"_dl_element_at({element}, ({', '.join(chunk.used)},))" if chunk.used else element
     return f"{chunk.body}({', '.join([index, *chunk.args])})"
 
 
-def _run_call(chunk: Chunk) -> str:
+def _run_call(chunk: PassLaunch) -> str:
     """Return the call of a body for a run of elements."""
     run = f"_dl_run_at(_dl_i, ({', '.join(chunk.used)},))"
     return f"{chunk.body}({', '.join([run, *chunk.args])})"
@@ -274,13 +276,13 @@ def _team_loop(tile: str) -> str:
     The loop is outside the pass, because the calls between two tiles would make the compiler spill the registers that
     hold loop constants of the pass.
     """
-    return _indented("_dl_tile = _dl_first_tile(_dl_team, _dl_member)\nwhile _dl_tile >= 0:", [
+    return _indent_block("_dl_tile = _dl_first_tile(_dl_team, _dl_member)\nwhile _dl_tile >= 0:", [
         tile,
         "_dl_tile = _dl_next_tile(_dl_team, _dl_member, _dl_tile)",
     ])  # fmt: skip
 
 
-def _tile_loops(chunks: list[Chunk]) -> list[str]:
+def _tile_loops(chunks: list[PassLaunch]) -> list[str]:
     """Return the statements of a tile: its share of each chunk, in whole runs of lanes."""
     lines = [head for chunk in chunks for head in chunk.heads]
     for chunk in chunks:
@@ -304,6 +306,6 @@ def _tile_loops(chunks: list[Chunk]) -> list[str]:
     return lines
 
 
-def _indented(head: str, lines: list[str]) -> str:
+def _indent_block(head: str, lines: list[str]) -> str:
     """Return a block of statements below its head."""
     return "\n".join([head, *[f"    {line}" for line in lines]])

@@ -62,7 +62,10 @@ def _register_typing(op, rule):
     """Register the typing rule of a binary operator."""
     @infer_global(op)
     class LaneOperator(AbstractTemplate):
+        """Typing rule of a binary operator."""
+
         def generic(self, args, kws):
+            """Return the signature, or None."""
             return rule(*args) if len(args) == 2 and not kws else None
 
 

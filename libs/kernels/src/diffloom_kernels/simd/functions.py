@@ -160,12 +160,12 @@ def _some(typingctx, c):
 
 
 @overloaded(functions.any_lane)
-def _lanes_anyl(c):
+def _lanes_any_lane(c):
     """Overload ``any_lane`` for masks."""
     return (lambda c: _some(c)) if isinstance(c, MaskLanes) else None
 
 
 @overloaded(functions.not_lanes)
-def _lanes_notl(c):
+def _lanes_not_lanes(c):
     """Overload ``not_lanes`` for masks."""
     return (lambda c: ~c) if isinstance(c, MaskLanes) else None

@@ -65,14 +65,6 @@ class SceneNode(types.Type):
         super().__init__(name="place")
 
 
-LANES = (FloatLanes, MaskLanes, IndexLanes, Run)
-
-
-def is_lanes(*kinds: types.Type) -> bool:
-    """Return True if any of the types is a lane type."""
-    return any(isinstance(kind, LANES) for kind in kinds)
-
-
 class _Vector(datamodel.models.PrimitiveModel):
     """Data model of float lanes and masks: an LLVM vector."""
 
