@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from diffloom.cli.group import diffloom
 from diffloom.interfaces import Capabilities, Image, Material, Renderer, Surface
 from diffloom_testing import CheckOutcome
+from diffloom_testing.renderers.areas import project_to_image, supersample
 from diffloom_testing.subjects import renderer_subject
 from diffloom_testing.suites import run_suite
 
@@ -379,7 +380,102 @@ class OneMaterial(Wrapped):
         return super().render(first_material(surface), camera, lights, outputs)
 
 
+class Stepped(torch.autograd.Function):
+    """Silhouettes without gradients made to have that of another image."""
+
+    @staticmethod
+    def forward(ctx, value, slope):
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx, adj):
+        return None, adj
+
+
+@dataclass(frozen=True)
+class Fine(Renderer):
+    """Draws by dense sampling, so without bias; gradients are those of a square across the axis alone."""
+
+    unbiased = True
+    factor: float = 1.0
+
+    @property
+    def capabilities(self):
+        return Capabilities(frozenset({"rgba", "silhouette"}), frozenset({"vertices"}), frozenset({torch.float64}))
+
+    def render(self, surface, camera, lights=(), outputs=("rgba",)):
+        colours = torch.ones_like(surface.vertices[0]) if surface.colours is None else surface.colours
+        with torch.no_grad():
+            samples = 64 if camera.height <= 20 else max(2, 500 // camera.height)
+            rgba = supersample(replace(surface, colours=colours), camera, samples)[None]
+        alpha = Stepped.apply(rgba[..., 3], self.coverage(surface, camera))
+        return Image(rgba=rgba if "rgba" in outputs else None, silhouette=alpha if "silhouette" in outputs else None)
+
+    def coverage(self, surface, camera):
+        """Of the box around the surface's vertices."""
+        x, y, _ = project_to_image(surface.vertices[0], camera).unbind(-1)
+        sides = []
+        for places, size in ((x, camera.width), (y, camera.height)):
+            edges = torch.arange(size + 1, dtype=places.dtype)
+            sides.append((edges.clamp(places.min(), places.max())).diff())
+        return self.factor * (sides[1][:, None] * sides[0])[None]
+
+
+@dataclass(frozen=True)
+class Widened(Fine):
+    """Outlines a pixel too wide."""
+
+    def render(self, surface, camera, lights=(), outputs=("rgba",)):
+        image = super().render(surface, camera, lights, outputs)
+        if image.silhouette is None:
+            return image
+        return replace(image, silhouette=torch.nn.functional.max_pool2d(image.silhouette, 3, 1, 1))
+
+
+def fine(change):
+    """The dense sampling of a surface that is changed before."""
+
+    @dataclass(frozen=True)
+    class Changed(Fine):
+        def render(self, surface, camera, lights=(), outputs=("rgba",)):
+            return super().render(change(surface), camera, lights, outputs)
+
+    return Changed
+
+
+def grown(surface):
+    """A surface one percent too large."""
+    return replace(surface, vertices=1.01 * surface.vertices)
+
+
+def one_sided(surface):
+    """Without the faces that are turned away from z: a body that hides nothing of its far side."""
+    a, b, c = surface.vertices[0, surface.faces].unbind(1)
+    return replace(surface, faces=surface.faces[torch.linalg.cross(b - a, c - a)[:, 2] < 0.0])
+
+
+def faceted(surface):
+    """Fine faces grow at their seams."""
+    return grown(surface) if len(surface.faces) > 100 else surface
+
+
+@dataclass(frozen=True)
+class Slow(Fine):
+    """A gradient two percent too small."""
+
+    factor: float = 0.98
+
+
 BROKEN = {
+    "an outline a pixel too wide": (Widened, "areas.sphere[4.4]"),
+    "a sphere one percent too large": (fine(grown), "areas.sphere[17]"),
+    "a box one percent too large": (fine(grown), "areas.box"),
+    "a torus one percent too large": (fine(grown), "areas.torus"),
+    "the far side drawn in front": (fine(one_sided), "areas.supersampled[gem]"),
+    "seams between fine faces": (fine(faceted), "areas.tessellation"),
+    "a slope by size that is too small": (Slow, "areas.slope[size]"),
+    "a slope by place that is too small": (Slow, "areas.slope[place]"),
+    "a slope by depth that is too small": (Slow, "areas.slope[depth]"),
     "rows and columns swapped": (changed(lambda t: t.transpose(1, 2)), "shapes.shape[rgba]"),
     "more than was asked for": (Generous, "shapes.only_what_was_asked"),
     "colours above one": (changed(lambda t: 1.3 * t), "range.bounds[rgba]"),
@@ -454,6 +550,19 @@ def test_the_intact_original_passes_all_checks():
         report = run_suite(renderer_subject(renderer))
         assert not report.failures, str(report)
         assert report.skipped_families == {}
+
+
+def test_a_dense_sampling_is_unbiased():
+    report = run_suite(renderer_subject(Fine), families=["areas"])
+    assert not report.failures, str(report)
+    assert report.skipped_families == {}
+
+
+def test_the_bias_of_a_soft_renderer_is_told():
+    report = run_suite(renderer_subject(Wrapped), families=["areas"])
+    told = {result.check: result.detail for result in report.results}
+    assert not report.failures, str(report)
+    assert float(told["areas.sphere[4.4]"].split()[-1]) != pytest.approx(1.0, abs=0.01)
 
 
 def test_sound_materials_pass():

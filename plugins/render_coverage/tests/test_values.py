@@ -1,19 +1,14 @@
 """Images against another way to compute them, and areas against closed forms."""
 
-import importlib.util
 import math
-from pathlib import Path
 
+import coverage_reference as reference
 import pytest
 import torch
 
 from diffloom.interfaces import Camera, Surface
 from diffloom_raster import project
 from diffloom_render_coverage.renderer import CoverageRenderer
-
-spec = importlib.util.spec_from_file_location("reference", Path(__file__).with_name("reference.py"))
-reference = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(reference)
 
 SIZE = (12, 14)
 VIEW = Camera.look_at((0.1, 0.2, 3.0), (0.0, 0.0, 0.0), fov=40.0, size=SIZE, near=0.1, far=10.0, dtype=torch.float64)

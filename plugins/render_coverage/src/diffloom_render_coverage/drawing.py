@@ -31,6 +31,7 @@ from .records import (
     Source,
     Wants,
 )
+from .tallies import Tally, keep_tally
 from .topology import find_closed, find_neighbours
 from .triangle_kernels import OUTLINE
 
@@ -132,18 +133,11 @@ class Drawing:
         workers = plan.workers(self.items)
         tally = plan.layout.arena.ints(workers, 2, fill=0)
         plan.run(
-            "draw",
-            self.pixels,
-            workers,
-            self.items,
-            wants,
-            plan.setup,
-            self.scene,
-            shading,
-            images,
-            plan.pieces(workers),
-            tally,
-        )
+            "draw", self.pixels, workers, self.items, wants, plan.setup, self.scene, shading, images,
+            plan.pieces(workers), tally,
+        )  # fmt: skip
+        crowded, crossing = plan.layout.arena.tensor(tally).sum(0).tolist()
+        keep_tally(Tally(crowded, crossing))
 
     @property
     def pixels(self) -> int:

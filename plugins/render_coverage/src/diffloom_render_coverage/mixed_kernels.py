@@ -175,6 +175,8 @@ def colour_adjoint(t, i, frame, x, y, area, g, wants, setup, scene, shading, adj
             shaded_table_adjoint(
                 t, i, colour, q, point_at, frame, shading.lighting, adj_lit, adj_eye, adj_images.table
             )
+    # found again: kept meanwhile, they take registers on a GPU
+    colour, by_u, by_v = own_colour(q, value_at, frame, surfacing)
     adj_value, by_value = own_colour_adjoint(adj_own, by_u, by_v, value_at, surfacing)
     add_corners(slots, i, 1, q, adj_value)
     return dot3(g, lit), add3(adj_q, by_value)

@@ -2,6 +2,7 @@
 
 from diffloom.interfaces import Renderer
 from diffloom_testing.renderers import (
+    areas,
     degenerate,
     geometry,
     gradients,
@@ -19,6 +20,7 @@ CHECKS: tuple[Check, ...] = (
     *interface.CHECKS,
     *images.CHECKS,
     *geometry.CHECKS,
+    *areas.CHECKS,
     *gradients.CHECKS,
     *per_frame.CHECKS,
     *materials.CHECKS,

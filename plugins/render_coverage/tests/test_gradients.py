@@ -1,0 +1,163 @@
+"""Gradients against differences of the same function, over many random scenes with occlusion."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from coverage_scenes import LIGHTS, OCTAHEDRON, VIEW, D, random_scene
+
+from diffloom.interfaces import FaceMaterials, Material, Surface, Texture
+from diffloom_render_coverage import last_tally
+from diffloom_render_coverage.renderer import CoverageRenderer
+
+#: Scenes of the long comparison, and steps of its differences: the best counts.
+SCENES, STEPS = 200, (1e-5, 1e-6, 1e-7)
+
+
+def slope(make, given, seed, outputs=("rgba", "depth")):
+    """Slope of a weighted sum of images along a random direction of ``given``: by the adjoint, and the best of several
+    differences; and the image's own scale."""
+    random = torch.Generator().manual_seed(seed)
+    leaves = {name: value.clone().requires_grad_() for name, value in given.items()}
+    along = {name: torch.randn(value.shape, generator=random, dtype=D) for name, value in given.items()}
+    weights = {}
+
+    def loss(values):
+        image = make(values)
+        total = 0.0
+        for name in outputs:
+            found = getattr(image, name)
+            if name not in weights:
+                weights[name] = torch.randn(found.shape, generator=random, dtype=D)
+            total = total + (found * weights[name]).sum()
+        return total
+
+    exact = torch.autograd.grad(loss(leaves), list(leaves.values()))
+    adjoint = float(sum((g * along[name]).sum() for g, name in zip(exact, given, strict=True)))
+    scale = math.sqrt(sum(float(g.square().sum()) for g in exact))
+    found = []
+    with torch.no_grad():
+        for step in STEPS:
+            ends = [loss({n: v + sign * step * along[n] for n, v in given.items()}) for sign in (1.0, -1.0)]
+            found.append(float(ends[0] - ends[1]) / (2.0 * step))
+    best = min(found, key=lambda each: abs(each - adjoint))
+    return adjoint, best, scale
+
+
+def worst_of(seeds):
+    """The largest error relative to the gradient's length, and how many scenes have a slope that jumps."""
+    worst, jumps = 0.0, 0
+    for seed in seeds:
+        scene = random_scene(seed)
+
+        def make(values, scene=scene):
+            surface = replace(scene, vertices=values["vertices"], colours=values["colours"])
+            view = replace(VIEW, eye=values["eye"], focal=values["focal"])
+            return CoverageRenderer(background=(0.2, 0.3, 0.5)).render(surface, view, outputs=("rgba", "depth"))
+
+        given = {"vertices": scene.vertices, "colours": scene.colours, "eye": VIEW.eye, "focal": VIEW.focal}
+        adjoint, best, scale = slope(make, given, seed)
+        off = abs(adjoint - best) / scale
+        worst, jumps = max(worst, off), jumps + (off > 1e-6)
+    return worst, jumps
+
+
+def test_gradients_of_random_scenes_are_exact():
+    worst, jumps = worst_of(range(20))
+    assert (worst < 1e-6, jumps) == (True, 0), worst
+
+
+@pytest.mark.slow
+def test_gradients_of_200_random_scenes_are_exact():
+    worst, jumps = worst_of(range(SCENES))
+    print(f"worst of {SCENES} scenes: {worst:.2e} of the gradient's length; {jumps} with a slope that jumps")
+    assert (worst < 1e-6, jumps) == (True, 0), worst
+
+
+@pytest.mark.parametrize("shading", ["lambert", "phong"])
+def test_lights_and_materials(shading):
+    scene = random_scene(1)
+    kinds = FaceMaterials(
+        (Material(shading, 0.7, 0.8, 0.4, 6.0), Material("unlit")), (torch.arange(len(scene.faces)) % 3 == 0).long()
+    )
+
+    def make(values):
+        surface = replace(scene, vertices=values["vertices"], material=kinds)
+        ambient, lamp, sun = LIGHTS
+        lights = (
+            replace(ambient, colour=values["ambient"]), replace(lamp, position=values["place"]),
+            replace(sun, direction=values["direction"], diffuse=values["glow"]),
+        )  # fmt: skip
+        return CoverageRenderer().render(surface, VIEW, lights, outputs=("rgba",))
+
+    given = {
+        "vertices": scene.vertices, "ambient": LIGHTS[0].colour, "place": LIGHTS[1].position,
+        "direction": LIGHTS[2].direction, "glow": torch.full((3,), 0.4, dtype=D),
+    }  # fmt: skip
+    adjoint, best, scale = slope(make, given, 3, outputs=("rgba",))
+    assert abs(adjoint - best) < 1e-6 * scale
+
+
+@pytest.mark.parametrize("frames", [1, 2])
+def test_textures(frames):
+    scene = random_scene(2)
+    random = torch.Generator().manual_seed(4)
+    image = torch.rand((frames, 5, 4, 3), generator=random, dtype=D)
+    uv = 0.1 + 0.8 * torch.rand((scene.vertices.shape[1], 2), generator=random, dtype=D)
+    vertices = torch.cat([scene.vertices, scene.vertices + 0.05])[:frames]
+
+    def make(values):
+        texture = Texture(values["image"] if frames > 1 else values["image"][0], values["uv"])
+        surface = Surface(values["vertices"], scene.faces, texture=texture, material=Material("lambert"))
+        return CoverageRenderer().render(surface, VIEW, LIGHTS, outputs=("rgba",))
+
+    adjoint, best, scale = slope(make, {"vertices": vertices, "image": image, "uv": uv}, 5, outputs=("rgba",))
+    assert abs(adjoint - best) < 1e-6 * scale
+
+
+def test_faces_cut_at_the_near_plane():
+    points = torch.tensor([[-0.5, -0.4, 2.0], [0.6, -0.3, 3.4], [0.1, 0.5, 2.2], [-0.2, -0.6, 3.3]], dtype=D)
+    faces = torch.tensor([[0, 1, 2], [0, 3, 1]])
+    colours = torch.rand((4, 3), generator=torch.Generator().manual_seed(6), dtype=D)
+
+    def make(values):
+        surface = Surface(values["vertices"], faces, colours=values["colours"])
+        return CoverageRenderer().render(surface, replace(VIEW, eye=values["eye"]), outputs=("rgba", "depth"))
+
+    given = {"vertices": points[None], "colours": colours, "eye": VIEW.eye}
+    adjoint, best, scale = slope(make, given, 7)
+    assert float(make(given).rgba[..., 3].sum()) > 1.0
+    assert abs(adjoint - best) < 1e-6 * scale
+
+
+def test_an_area_grows_with_its_outline():
+    """d area / d radius of a sphere's polygons: the shoelace formula's own derivative, found without pixels."""
+    vertices, faces = random_scene(0).vertices[:, 6:12], OCTAHEDRON
+    factor = torch.ones((), dtype=D, requires_grad=True)
+    alpha = CoverageRenderer().render(Surface(factor * vertices, faces), VIEW, outputs=("silhouette",)).silhouette
+    found = float(torch.autograd.grad(alpha.sum(), factor)[0])
+
+    def area(scale):
+        way = (scale * vertices[0] - VIEW.eye) @ VIEW.rotation.T
+        x, y = -VIEW.focal[0] * way[:, 0] / way[:, 2], VIEW.focal[1] * way[:, 1] / way[:, 2]
+        a, b, c = faces.unbind(1)
+        double = (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a])
+        return 0.5 * double.abs().sum() / 2.0  # front and back cover the same
+
+    scale = torch.ones((), dtype=D, requires_grad=True)
+    wanted = float(torch.autograd.grad(area(scale), scale)[0])
+    assert float(alpha.sum()) == pytest.approx(float(area(torch.ones((), dtype=D))), rel=1e-9)
+    assert found == pytest.approx(wanted, rel=1e-9)
+
+
+def test_intersections_are_counted():
+    cross = torch.tensor(
+        [[-0.6, -0.5, -0.4], [0.6, -0.5, 0.4], [0.0, 0.6, 0.0], [-0.6, -0.5, 0.4], [0.6, -0.5, -0.4], [0.0, 0.6, 0.1]],
+        dtype=D,
+    )  # fmt: skip
+    CoverageRenderer().render(Surface(cross[None], torch.arange(6).reshape(2, 3)), VIEW)
+    assert last_tally().crossing > 3
+    assert last_tally().crowded == 0
+    CoverageRenderer().render(random_scene(0), VIEW)
+    assert last_tally().crossing == 0
