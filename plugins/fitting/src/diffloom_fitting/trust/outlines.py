@@ -20,8 +20,8 @@ from diffloom_fitting.unknowns import Unknown, UnknownLayout, resolve
 
 OUTLINE = 0.25  # uncertainty of a segmented outline [px]
 SIZE = "appearance.size"
-STEP = 1e-3  # relative change of the size, for central differences
-EXACT = "coverage"  # the renderer of exact coverage
+STEP = 1e-3  # relative step of the size in a central difference
+EXACT = "coverage"  # renderer of exact coverage, the reference for every renderer
 
 
 def outline_shift(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:

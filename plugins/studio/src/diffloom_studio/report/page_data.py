@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from diffloom.interfaces import Camera
-from diffloom_fitting import Result
+from diffloom_fitting import AbstractExperiment, Experiment, Result
 from diffloom_fitting.numbers import (
+    format_memory,
+    format_number,
+    format_percent,
+    format_seconds,
     format_unit,
+    format_value,
     format_value_lines,
     format_with_caveat,
-    memory,
-    number,
-    percent,
-    seconds,
-    shown,
 )
 from diffloom_fitting.result_tables import get_estimate_heading
 from diffloom_fitting.results import TIMED_PARTS
@@ -195,9 +195,9 @@ def make_headline(result: Result) -> str:
     parts = []
     for e in result.estimates[:4]:
         unit = f" {format_unit(e.unit)}" if e.unit else ""
-        told = f"{e.name} = {shown(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
+        told = f"{e.name} = {format_value(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
         told = format_with_caveat(told, e.caveat)
-        parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
+        parts.append(told + (f", {format_percent(e.error)} from the truth" if e.error is not None else ""))
     more = len(result.estimates) - 4
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
 
@@ -205,16 +205,16 @@ def make_headline(result: Result) -> str:
 def make_cards(result: Result) -> list[tuple[str, str]]:
     """Return the key figures as pairs (figure, meaning)."""
     found = [
-        (number(result.loss, 3), f"loss, from {number(result.start_loss, 3)}"),
+        (format_number(result.loss, 3), f"loss, from {format_number(result.start_loss, 3)}"),
         (str(result.iterations), "iterations"),
-        (seconds(result.seconds), "fitting time"),
-        (seconds(result.seconds_per_iteration), "per iteration"),
-        (memory(result.memory), "peak memory"),
+        (format_seconds(result.seconds), "fitting time"),
+        (format_seconds(result.seconds_per_iteration), "per iteration"),
+        (format_memory(result.memory), "peak memory"),
     ]
     if result.compiling >= 0.5:
-        found.insert(4, (seconds(result.compiling), "compiling, once"))
+        found.insert(4, (format_seconds(result.compiling), "compiling, once"))
     if result.holdout_loss is not None:
-        found.insert(1, (number(result.holdout_loss, 3), "loss on the holdout"))
+        found.insert(1, (format_number(result.holdout_loss, 3), "loss on the holdout"))
     return found
 
 
@@ -233,7 +233,7 @@ def make_rows(result: Result) -> list[dict[str, list[str]]]:
             ],
         }
         if known:
-            row |= {"truth": [] if e.truth is None else format_value_lines(e.truth), "error": [percent(e.error)]}
+            row |= {"truth": [] if e.truth is None else format_value_lines(e.truth), "error": [format_percent(e.error)]}
         found.append(row)
     return found
 
@@ -242,18 +242,22 @@ def make_shares(result: Result) -> list[tuple[str, float, str]]:
     """Return the shares of the time: (part, percent of all, seconds)."""
     total = sum(result.shares.values())
     parts = [p for p in TIMED_PARTS if p in result.shares]
-    return [(p, 100.0 * result.shares[p] / total, seconds(result.shares[p])) for p in parts] if total > 0.0 else []
+    return (
+        [(p, 100.0 * result.shares[p] / total, format_seconds(result.shares[p])) for p in parts] if total > 0.0 else []
+    )
 
 
-def give_advice(result: Result, images: bool = True) -> list[str]:
+def give_advice(result: Result, experiment: AbstractExperiment | None = None) -> list[str]:
     """Return sentences of advice, the most urgent first.
 
     An object that is not visible cannot be fitted, and a fit that has not converged cannot be judged.
 
     Args:
         result: The result of a fit.
-        images: False where no images were compared.
+        experiment: The experiment, which gives the values in the advice; None for advice without them.
     """
+    scene = experiment.scene if isinstance(experiment, Experiment) else None
+    images = experiment is None or scene is not None
     if result.interrupted:
         return ["The fit was interrupted: continue it with diffloom run --resume and this folder."]
     levels = {part: finding.level for part, finding in result.verdict.findings()}
@@ -279,12 +283,12 @@ def give_advice(result: Result, images: bool = True) -> list[str]:
     if levels["identifiable"] != "green":
         found += _advise_open(result)
     if levels["explained"] != "green":
-        found += _advise_unexplained(result)
+        found += _advise_unexplained(result, None if scene is None else scene.dt)
     return found
 
 
 def _advise_unconverged(result: Result) -> list[str]:
-    told = ["Run more iterations of the last stage (stages.iterations), and stop later (a smaller stages.stop.change)."]
+    told = [_advise_iterations(result)]
     last = result.history[-1].loss if result.history else result.loss
     if last > 0.5 * result.start_loss:
         told.append(
@@ -292,6 +296,15 @@ def _advise_unconverged(result: Result) -> list[str]:
             "diffloom landscape shows where the valleys are."
         )
     return told
+
+
+def _advise_iterations(result: Result) -> str:
+    """Advise twice as many iterations of the last stage, and a later stop if it had stopped before the last of them."""
+    if not result.history:
+        return "Run more iterations of the last stage: --iterations."
+    last = result.history[-1]
+    option = f"--set stages.{last.stage}.stop.change=1e-5" if "fell by less" in last.note else ""
+    return f"Run more iterations of the last stage: {option or f'--iterations {max(10, 2 * last.iteration)}'}"
 
 
 def _advise_open(result: Result) -> list[str]:
@@ -303,7 +316,7 @@ def _advise_open(result: Result) -> list[str]:
     ]
 
 
-def _advise_unexplained(result: Result) -> list[str]:
+def _advise_unexplained(result: Result, dt: float | None) -> list[str]:
     sure = result.uncertainty
     if isinstance(sure, Uncertainty):
         if sure.windows > SEVERAL:
@@ -312,7 +325,8 @@ def _advise_unexplained(result: Result) -> list[str]:
                 "camera that is not where it is said to be. Add it as an unknown, or fit a shorter part."
             ]
         if sure.step_bias > 1.0:
-            return ["The physics step shifts the result by more than its ±: halve time.dt and fit again."]
+            option = "" if dt is None else f": --set time.dt={dt / 2.0:.6g}"
+            return [f"The physics step shifts the result by more than its ±: halve time.dt and fit again{option}"]
         if not sure.images and sure.noise > FINE:
             return ["Use a loss on images, such as mse: then ± knows which residuals are neighbours."]
         if sure.unrest > AT_REST:
