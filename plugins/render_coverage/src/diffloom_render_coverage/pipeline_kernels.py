@@ -126,5 +126,8 @@ PIPELINES: tuple[Any, ...] = (
     cameras_adjoint,
 )
 
+#: A few registers of the adjoint of one pixel, which goes from pieces to lights in one body.
+SPILLS = {"draw_mixed_adjoint": "pieces, lights and textures of a pixel meet in one body"}
+
 #: Its samples are registered by programs.py, which the CUDA check imports.
-program = Program("coverage", PIPELINES)
+program = Program("coverage", PIPELINES, spills=SPILLS)
