@@ -20,7 +20,7 @@ import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
 from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import run_fit
-from diffloom_fitting.numbers import format_with_caveat, shown
+from diffloom_fitting.numbers import format_value, format_with_caveat
 from diffloom_studio import demo as bundled
 from diffloom_studio.report.media import write_video
 
@@ -132,7 +132,7 @@ REAL: dict[str, tuple[str, str, Callable[[], Found]]] = {
 
 def told(found: Found) -> str:
     """The verdict and the numbers of one fit, in a line or a few."""
-    numbers = [f"{e.name} {format_with_caveat(shown(e.found, e.deviation), e.caveat)}" for e in found.estimates]
+    numbers = [f"{e.name} {format_with_caveat(format_value(e.found, e.deviation), e.caveat)}" for e in found.estimates]
     return f"{found.verdict.level}: {found.verdict.reasons or 'all four hold'}\n    " + "\n    ".join(numbers)
 
 

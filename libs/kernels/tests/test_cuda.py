@@ -106,7 +106,7 @@ def leaking(a):
 
 
 def test_simulator_agrees_with_the_cpu():
-    """In a process of its own: the simulator replaces CUDA for good. There everything is plain Python."""
+    """Run in a process of its own, because the simulator replaces CUDA for good; all code is plain Python there."""
     script = f"""
 import importlib.util, numpy as np
 from diffloom_kernels.compile import write
@@ -222,7 +222,7 @@ class OfKernels:
 
 
 def test_pipelines_call_device_functions_that_only_kernels_may_call(monkeypatch):
-    """As numba-cuda-mlir has it: both those that have a name and those written out for a record, and what they call."""
+    """Check named functions, functions specialised for a record, and their callees with numba-cuda-mlir's rules."""
     pytest.importorskip("numba_cuda")
     monkeypatch.setattr(cuda, "is_mlir", lambda: True)
     monkeypatch.setattr(cuda, "device_decorator", lambda: OfKernels)

@@ -3,7 +3,15 @@
 import pytest
 import torch
 
-from diffloom_fitting.numbers import brief, format_value_lines, measured, memory, percent, seconds, shown
+from diffloom_fitting.numbers import (
+    format_brief,
+    format_measured,
+    format_memory,
+    format_percent,
+    format_seconds,
+    format_value,
+    format_value_lines,
+)
 from diffloom_studio.playback import format_scale
 
 
@@ -22,29 +30,29 @@ from diffloom_studio.playback import format_scale
     ],
 )
 def test_a_value_has_the_digits_that_its_deviation_supports(value, deviation, text):
-    assert measured(value, deviation) == text
+    assert format_measured(value, deviation) == text
 
 
 def test_a_short_list_is_told_in_full_and_a_long_one_by_what_it_has_in_common():
     three = torch.tensor([2.10013, 0.600071, 0.243426])
-    assert shown(three) == "(2.10013, 0.600071, 0.243426)"
+    assert format_value(three) == "(2.10013, 0.600071, 0.243426)"
     assert format_value_lines(three, torch.tensor([0.0021, 0.0063, 0.0092]))[0] == "2.1001 ± 0.0021"
-    assert shown(torch.arange(10.0)) == "mean 4.5, 0 to 9"
+    assert format_value(torch.arange(10.0)) == "mean 4.5, 0 to 9"
     assert format_value_lines(torch.arange(10.0)) == ["mean 4.5, 0 to 9"]
 
 
 def test_records_are_brief():
-    assert brief(3.14159265358) == "3.141593"
-    assert brief([[1.0], [2.0]]) == "(1, 2)"
-    assert brief([7.0]) == "7"
-    assert brief({"mean": 1.5, "low": 1.0, "high": 2.0}) == "~1.5"
-    assert brief([1.0, 2.0, 3.0, 6.0]) == "~3"
+    assert format_brief(3.14159265358) == "3.141593"
+    assert format_brief([[1.0], [2.0]]) == "(1, 2)"
+    assert format_brief([7.0]) == "7"
+    assert format_brief({"mean": 1.5, "low": 1.0, "high": 2.0}) == "~1.5"
+    assert format_brief([1.0, 2.0, 3.0, 6.0]) == "~3"
 
 
 def test_times_sizes_and_errors():
-    assert [seconds(s) for s in (0.0123, 9.96, 125.0)] == ["12 ms", "10.0 s", "2.1 min"]
-    assert [memory(n) for n in (0, 5 * 2**20, 3 * 2**29)] == ["unknown", "5 MB", "1.50 GB"]
-    assert [percent(e) for e in (None, 0.0, 0.0123, 2e-7)] == ["", "0", "1.2 %", "2.0e-07"]
+    assert [format_seconds(s) for s in (0.0123, 9.96, 125.0)] == ["12 ms", "10.0 s", "2.1 min"]
+    assert [format_memory(n) for n in (0, 5 * 2**20, 3 * 2**29)] == ["unknown", "5 MB", "1.50 GB"]
+    assert [format_percent(e) for e in (None, 0.0, 0.0123, 2e-7)] == ["", "0", "1.2 %", "2.0e-07"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from diffloom_fitting import MovingCamera, Orbit, Schedule
 from diffloom_fitting.scene.placement import make_camera
 from diffloom_motion.clips import Clip
 from diffloom_studio import write_frames
-from diffloom_studio.report.control_page import heat_map
+from diffloom_studio.report.control_page import draw_heat_map
 
 
 def test_schedules_go_from_first_to_last():
@@ -97,6 +97,6 @@ def test_frames_are_written_in_rows(tmp_path):
 
 
 def test_a_heat_map_is_blue_white_and_orange():
-    image = heat_map(torch.tensor([[-2.0, 0.0, 2.0]]), 2.0)
+    image = draw_heat_map(torch.tensor([[-2.0, 0.0, 2.0]]), 2.0)
     assert image[0].tolist() == [[31, 95, 168], [255, 255, 255], [217, 99, 43]]
-    assert heat_map(torch.zeros(300, 900), 0.0).shape == (240, 720, 3)
+    assert draw_heat_map(torch.zeros(300, 900), 0.0).shape == (240, 720, 3)

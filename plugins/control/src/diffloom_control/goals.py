@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
 from diffloom_fitting.targets import Target
-from diffloom_fitting.validation import numbers, real
+from diffloom_fitting.validation import check_numbers, check_real
 from diffloom_video.images import read_image, resize
 from diffloom_video.limits import MOST_BYTES, MOST_FRAMES, convert_errors
 
@@ -40,7 +40,7 @@ class Goal:
     source: str = ""
 
     def __post_init__(self) -> None:
-        real("goal.at [s]", self.at, least=0.0)
+        check_real("goal.at [s]", self.at, least=0.0)
 
 
 def make_goal_target(goals: Sequence[Goal], scene: Scene) -> Target:
@@ -193,7 +193,9 @@ def _check_rows(given: object, what: str) -> Tensor:
     size = len(rows[0]) if isinstance(rows[0], Sequence) else 0
     if size not in (len(IMAGE), len(SPACE)):
         raise InputError(f"{what}: got {rows[0]!r} as its first row; expected {WANTED}")
-    return torch.tensor([numbers(f"{what} row {n}", row, size) for n, row in enumerate(rows)], dtype=torch.float64)
+    return torch.tensor(
+        [check_numbers(f"{what} row {n}", row, size) for n, row in enumerate(rows)], dtype=torch.float64
+    )
 
 
 def _check_times(times: Tensor, scene: Scene, what: str) -> Tensor:

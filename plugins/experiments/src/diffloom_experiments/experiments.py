@@ -37,7 +37,7 @@ from diffloom_fitting import (
 from diffloom_fitting.scene import OF_WINDOW, Scene, list_seekable
 from diffloom_fitting.targets import AnyTarget, make_true_values, with_truth
 from diffloom_fitting.unknowns import can_be_sought, resolve
-from diffloom_fitting.validation import instance
+from diffloom_fitting.validation import check_instance
 
 
 def expand_windows(content: ExperimentFile, count: int) -> ExperimentFile:
@@ -90,7 +90,7 @@ def build_experiment(loaded: Loaded | str | Path) -> Experiment:
     """
     if isinstance(loaded, str | Path):
         loaded = load_file(loaded)
-    instance("build_experiment", loaded, Loaded)
+    check_instance("build_experiment", loaded, Loaded)
     scene = build_scene(loaded)
     try:
         return _experiment(loaded, scene)

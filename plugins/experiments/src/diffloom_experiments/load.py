@@ -21,7 +21,7 @@ from diffloom_experiments.keys import explain_faults
 from diffloom_experiments.models import flatten_part_tables
 from diffloom_experiments.schema import ExperimentFile, RendererTable
 from diffloom_experiments.values import DRAWS, is_draw
-from diffloom_fitting.validation import place as given_place
+from diffloom_fitting.validation import check_path as given_place
 
 VARIABLE = "DIFFLOOM_REAL_DATA"
 

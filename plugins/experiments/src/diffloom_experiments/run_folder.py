@@ -26,7 +26,7 @@ from diffloom_fitting.checkpoints import (
     read_history,
     rewrite_history,
 )
-from diffloom_fitting.files import FolderError, explained, new_file, remove_leftovers, write_text
+from diffloom_fitting.files import FolderError, explain_errors, new_file, remove_leftovers, write_text
 from diffloom_fitting.loop import FitState, Record
 
 __all__ = [
@@ -157,7 +157,7 @@ def _instead(path: Path) -> str:
 def _read(path: Path) -> FitState:
     """Return the state in a checkpoint file, after checking its version and checksum."""
     what = f"checkpoint {str(path)!r}"
-    with explained(path, "read"):
+    with explain_errors(path, "read"):
         if path.stat().st_size > MOST_BYTES:
             raise FolderError(f"{what} is larger than a fit's state can be")
         content = path.read_bytes()
@@ -221,7 +221,7 @@ class RunFolder:
             )
         made = _missing_parents(path)
         try:
-            with explained(path):
+            with explain_errors(path):
                 path.mkdir(parents=True, exist_ok=True)
             folder = RunFolder(path)
             config = {"name": loaded.name, "folder": str(loaded.folder.resolve()), "experiment": loaded.raw}

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import Tensor
 
-from diffloom_fitting.files import FolderError, explained, write_text
+from diffloom_fitting.files import FolderError, explain_errors, write_text
 from diffloom_fitting.loop import FitState, Record, StartOutcome
 from diffloom_fitting.optimisers import Progress
 
@@ -113,7 +113,7 @@ def append_record(path: Path, record: Record) -> None:
         path: The history.
         record: The record.
     """
-    with explained(path), path.open("a", encoding="utf-8") as file:
+    with explain_errors(path), path.open("a", encoding="utf-8") as file:
         file.write(_line(record))
 
 
@@ -132,7 +132,7 @@ def read_history(path: Path, total: int | None = None) -> list[Record]:
     """
     if not path.exists():
         return []
-    with explained(path, "read"):
+    with explain_errors(path, "read"):
         if path.stat().st_size > MOST_BYTES:
             raise FolderError(
                 f"history {str(path)!r} is larger than {MOST_BYTES / 2**30:.0f} GB; expected one that diffloom wrote"

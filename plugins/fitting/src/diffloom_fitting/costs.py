@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.fixed_order import ordered_mean
-from diffloom_fitting.validation import real
+from diffloom_fitting.validation import check_real
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ControlCosts:
 
     def __post_init__(self) -> None:
         for name in ("effort", "smoothness"):
-            object.__setattr__(self, name, real(f"control.{name}", getattr(self, name), least=0.0))
+            object.__setattr__(self, name, check_real(f"control.{name}", getattr(self, name), least=0.0))
 
     def value(self, control: Mapping[str, Tensor], dt: float) -> Tensor:
         """Return the cost of controls.

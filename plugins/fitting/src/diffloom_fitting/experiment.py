@@ -34,7 +34,7 @@ from diffloom_fitting.trust.uncertainty import Method, Uncertainty, check_method
 from diffloom_fitting.trust.verdict import Verdict, judge, skip_judgement
 from diffloom_fitting.unknowns import Tie, Unknown, UnknownLayout, make_tie, resolve
 from diffloom_fitting.unknowns.unknown import as_unknowns
-from diffloom_fitting.validation import instance, known
+from diffloom_fitting.validation import check_instance, check_names
 
 #: Number of objectives that are cached; several starts may be in different stages.
 KEPT_OBJECTIVES = 32
@@ -233,12 +233,12 @@ class Experiment(AbstractExperiment):
 
     def __post_init__(self) -> None:
         check_method(self.uncertainty)
-        instance("experiment.scene", self.scene, Scene)
+        check_instance("experiment.scene", self.scene, Scene)
         object.__setattr__(self, "unknowns", as_unknowns(self.unknowns))
-        object.__setattr__(self, "loss", instance("experiment.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
+        object.__setattr__(self, "loss", check_instance("experiment.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
         stages = (self.stages,) if isinstance(self.stages, Stage) else tuple(self.stages)
         for number, stage in enumerate(stages):
-            instance(f"experiment.stages[{number}]", stage, Stage)
+            check_instance(f"experiment.stages[{number}]", stage, Stage)
         object.__setattr__(self, "stages", stages)
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
@@ -257,7 +257,7 @@ class Experiment(AbstractExperiment):
 
     def _check_params(self, place: str, stage: Stage) -> None:
         """Raise if a stage changes a parameter that the model does not have or that is an unknown."""
-        known(place, list(stage.params), [*self.scene.params, LENS_BLUR])
+        check_names(place, list(stage.params), [*self.scene.params, LENS_BLUR])
         for unknown in self.unknowns:
             if unknown.name in stage.params:
                 raise InputError(f"{place}: {unknown.name!r} is an unknown; a stage can change known parameters only")

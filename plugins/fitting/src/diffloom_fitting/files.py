@@ -11,7 +11,7 @@ from pathlib import Path
 
 from diffloom.interfaces import InputError
 
-__all__ = ["FolderError", "explained", "new_file", "remove_leftovers", "write_bytes", "write_text"]
+__all__ = ["FolderError", "explain_errors", "new_file", "remove_leftovers", "write_bytes", "write_text"]
 
 REASONS = {
     errno.ENOSPC: "the disk is full; free some space",
@@ -27,7 +27,7 @@ class FolderError(InputError):
 
 
 @contextmanager
-def explained(path: Path, doing: str = "write") -> Iterator[None]:
+def explain_errors(path: Path, doing: str = "write") -> Iterator[None]:
     """Context manager: turns an error of the operating system into a FolderError with advice.
 
     Args:
@@ -55,7 +55,7 @@ def new_file(path: Path) -> Iterator[Path]:
         The context manager, which gives the temporary path.
     """
     beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    with explained(path):
+    with explain_errors(path):
         try:
             yield beside
             os.replace(beside, path)

@@ -29,7 +29,7 @@ from diffloom_fitting.targets.several import AnyTarget, as_targets
 from diffloom_fitting.trust.uncertainty import Method, Uncertainty
 from diffloom_fitting.trust.verdict import Verdict, skip_judgement
 from diffloom_fitting.unknowns.unknown import Sought, as_unknowns
-from diffloom_fitting.validation import instance, shown, whole
+from diffloom_fitting.validation import check_instance, check_whole, describe_value
 from diffloom_testing import WideComparison
 
 resource: ModuleType | None
@@ -75,14 +75,15 @@ def fit(
         InputError: An argument cannot be used.
         FitError: The scene cannot be simulated from the start.
     """
-    instance("fit: scene", scene, Scene)
-    chosen = GaussNewton() if optimiser is None else instance("fit: optimiser", optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
-    error = PixelError() if loss is None else instance("fit: loss", loss, Loss, get_loss)  # type: ignore[type-abstract]
+    check_instance("fit: scene", scene, Scene)
+    given = GaussNewton() if optimiser is None else optimiser
+    chosen = check_instance("fit: optimiser", given, Optimiser, get_optimiser)  # type: ignore[type-abstract]
+    error = PixelError() if loss is None else check_instance("fit: loss", loss, Loss, get_loss)  # type: ignore[type-abstract]
     still = Stop(change=1e-9, patience=3 if isinstance(chosen, GaussNewton) else None)
-    stage = Stage(chosen, whole("fit: iterations", iterations, 1), stop=still if stop is None else stop)
+    stage = Stage(chosen, check_whole("fit: iterations", iterations, 1), stop=still if stop is None else stop)
     experiment = Experiment(
-        scene, observe_iteration(scene, target), as_unknowns(unknowns), error, (stage,), seed=whole("fit: seed", seed),
-        uncertainty=uncertainty,
+        scene, observe_iteration(scene, target), as_unknowns(unknowns), error, (stage,),
+        seed=check_whole("fit: seed", seed), uncertainty=uncertainty,
     )  # fmt: skip
     with _shown(experiment, progress) as show:
 
@@ -124,7 +125,7 @@ def observe_iteration(scene: Scene, target: object) -> AnyTarget:
         views = {label: observe_iteration(scene.seen_from(label), one) for label, one in target.items()}
         return as_targets(views)  # type: ignore[arg-type]
     hint = "; give the frames' times too: Target(times, frames)" if hasattr(target, "shape") else ""
-    raise InputError(f"fit: target: got {shown(target)}; expected a Target or the path of a video{hint}")
+    raise InputError(f"fit: target: got {describe_value(target)}; expected a Target or the path of a video{hint}")
 
 
 def run_fit(
@@ -148,7 +149,7 @@ def run_fit(
         FitError: The only start cannot be simulated.
         SimulationError: The time step is too long.
     """
-    instance("run_fit: experiment", experiment, AbstractExperiment)  # type: ignore[type-abstract]
+    check_instance("run_fit: experiment", experiment, AbstractExperiment)  # type: ignore[type-abstract]
     lap = Lap()
     if state is None and sure:
         experiment.check_before()

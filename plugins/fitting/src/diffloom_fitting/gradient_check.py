@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom_fitting.optimisers.optimiser import not_finite
 from diffloom_fitting.problem import Problem
-from diffloom_fitting.validation import real, whole
+from diffloom_fitting.validation import check_real, check_whole
 from diffloom_testing.wide_differences import WIDTH, WideComparison
 
 __all__ = ["ADVICE", "CheckedDirection", "GradientCheck", "check_gradient", "check_wide_gradient"]
@@ -95,9 +95,9 @@ def check_gradient(
     Raises:
         FitError: The loss is not finite.
     """
-    entries = whole("check_gradient: entries", entries, 1)
-    step = None if step is None else real("check_gradient: step", step, above=0.0)
-    tolerance = None if tolerance is None else real("check_gradient: tolerance", tolerance, above=0.0)
+    entries = check_whole("check_gradient: entries", entries, 1)
+    step = None if step is None else check_real("check_gradient: step", step, above=0.0)
+    tolerance = None if tolerance is None else check_real("check_gradient: tolerance", tolerance, above=0.0)
     double = z.dtype == torch.float64
     steps = (step,) if step is not None else STEPS[z.dtype]
     limit = tolerance if tolerance is not None else 1e-4 if double else 2e-2

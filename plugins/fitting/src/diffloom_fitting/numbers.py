@@ -8,21 +8,21 @@ from typing import Any
 from torch import Tensor
 
 __all__ = [
-    "brief",
+    "format_brief",
+    "format_memory",
+    "format_number",
+    "format_percent",
+    "format_seconds",
     "format_unit",
+    "format_value",
     "format_value_lines",
     "format_with_caveat",
-    "memory",
-    "number",
-    "percent",
-    "seconds",
-    "shown",
 ]
 
 WHOLE = 1e6  # numbers below are never written with an exponent
 
 
-def number(value: float, digits: int = 6) -> str:
+def format_number(value: float, digits: int = 6) -> str:
     """Format a number.
 
     Args:
@@ -35,10 +35,10 @@ def number(value: float, digits: int = 6) -> str:
     return f"{value:.{digits}g}"
 
 
-def measured(value: float, deviation: float | None) -> str:
+def format_measured(value: float, deviation: float | None) -> str:
     """Format a value with its standard deviation, to the digits that it supports: 6.0012 ± 0.0003."""
     if deviation is None or not math.isfinite(deviation) or deviation <= 0.0:
-        return number(value)
+        return format_number(value)
     if value != 0.0 and deviation < 1e-9 * abs(value):
         return f"{value:.10g}"
     decimals = -math.floor(math.log10(deviation)) + 1
@@ -53,7 +53,7 @@ def _magnitude(value: float) -> int:
     return 0 if value == 0.0 else math.floor(math.log10(abs(value)))
 
 
-def shown(value: Tensor, deviation: Tensor | None = None) -> str:
+def format_value(value: Tensor, deviation: Tensor | None = None) -> str:
     """Format a parameter: a number, a short list, or mean and range of many numbers.
 
     Args:
@@ -64,12 +64,13 @@ def shown(value: Tensor, deviation: Tensor | None = None) -> str:
         The text.
     """
     if value.numel() == 1:
-        return measured(float(value), None if deviation is None else float(deviation))
+        return format_measured(float(value), None if deviation is None else float(deviation))
     if value.numel() <= 4:
         parts = value.flatten().tolist()
         deviations = [None] * len(parts) if deviation is None else deviation.flatten().tolist()
-        return "(" + ", ".join(measured(v, d) for v, d in zip(parts, deviations, strict=True)) + ")"
-    return f"mean {number(float(value.mean()), 4)}, {number(float(value.min()), 4)} to {number(float(value.max()), 4)}"
+        return "(" + ", ".join(format_measured(v, d) for v, d in zip(parts, deviations, strict=True)) + ")"
+    mean, low, high = (format_number(float(part), 4) for part in (value.mean(), value.min(), value.max()))
+    return f"mean {mean}, {low} to {high}"
 
 
 def format_value_lines(value: Tensor, deviation: Tensor | None = None) -> list[str]:
@@ -83,9 +84,9 @@ def format_value_lines(value: Tensor, deviation: Tensor | None = None) -> list[s
         The lines.
     """
     if not 1 < value.numel() <= 4:
-        return [shown(value, deviation)]
+        return [format_value(value, deviation)]
     deviations = [None] * value.numel() if deviation is None else deviation.flatten().tolist()
-    return [measured(v, d) for v, d in zip(value.flatten().tolist(), deviations, strict=True)]
+    return [format_measured(v, d) for v, d in zip(value.flatten().tolist(), deviations, strict=True)]
 
 
 def format_with_caveat(told: str, caveat: str) -> str:
@@ -101,7 +102,7 @@ def format_with_caveat(told: str, caveat: str) -> str:
     return f"{told} ({caveat})" if caveat else told
 
 
-def brief(value: Any) -> str:
+def format_brief(value: Any) -> str:
     """Format a value of a record in a few characters.
 
     Args:
@@ -111,15 +112,15 @@ def brief(value: Any) -> str:
         The text.
     """
     if isinstance(value, dict):
-        return f"~{number(value['mean'], 5)}"
+        return f"~{format_number(value['mean'], 5)}"
     if isinstance(value, list):
         flat = _flat(value)
         if len(flat) == 1:
-            return number(flat[0], 7)
+            return format_number(flat[0], 7)
         if len(flat) <= 3:
-            return "(" + ", ".join(number(v, 4) for v in flat) + ")"
-        return f"~{number(sum(flat) / len(flat), 5)}"
-    return number(float(value), 7)
+            return "(" + ", ".join(format_number(v, 4) for v in flat) + ")"
+        return f"~{format_number(sum(flat) / len(flat), 5)}"
+    return format_number(float(value), 7)
 
 
 def _flat(value: Any) -> list[float]:
@@ -138,7 +139,7 @@ def format_unit(unit: str) -> str:
     return unit.replace("^2", "²").replace("^3", "³").replace("^-1", "⁻¹")
 
 
-def percent(error: float | None) -> str:
+def format_percent(error: float | None) -> str:
     """Format a relative error.
 
     Args:
@@ -154,7 +155,7 @@ def percent(error: float | None) -> str:
     return f"{100.0 * error:.2g} %" if error >= 1e-4 else f"{error:.1e}"
 
 
-def seconds(value: float) -> str:
+def format_seconds(value: float) -> str:
     """Format a duration.
 
     Args:
@@ -170,7 +171,7 @@ def seconds(value: float) -> str:
     return f"{value / 60.0:.1f} min"
 
 
-def memory(count: int) -> str:
+def format_memory(count: int) -> str:
     """Format an amount of memory.
 
     Args:

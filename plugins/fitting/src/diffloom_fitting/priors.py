@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.validation import as_float_tensor, suggest_name
-from diffloom_fitting.validation import real
+from diffloom_fitting.validation import check_real
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Gaussian:
                 f"prior: got means of {', '.join(self.means) or 'nothing'} and deviations of "
                 f"{', '.join(self.deviations) or 'nothing'}; expected both for each"
             )
-        if not real("prior.noise", self.noise) > 0.0:
+        if not check_real("prior.noise", self.noise) > 0.0:
             raise InputError(f"prior.noise: got {self.noise:g}; expected more than 0")
         for name, value in self.deviations.items():
             as_float_tensor(f"prior.gaussian.{name}: mean", self.means[name], torch.float64)

@@ -9,7 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from diffloom_fitting.gradient_check import ADVICE, GradientCheck
-from diffloom_fitting.numbers import format_with_caveat, memory, number, percent, seconds, shown
+from diffloom_fitting.numbers import (
+    format_memory,
+    format_number,
+    format_percent,
+    format_seconds,
+    format_value,
+    format_with_caveat,
+)
 from diffloom_fitting.results import Result
 from diffloom_fitting.trust.uncertainty import Uncertainty
 
@@ -33,9 +40,9 @@ def result_table(result: Result) -> Table:
         table.add_column("truth", justify="right")
         table.add_column("error", justify="right")
     for e in result.estimates:
-        row = [e.name, e.unit, shown(e.start), format_with_caveat(shown(e.found, e.deviation), e.caveat)]
+        row = [e.name, e.unit, format_value(e.start), format_with_caveat(format_value(e.found, e.deviation), e.caveat)]
         if known:
-            row += ["" if e.truth is None else shown(e.truth), percent(e.error)]
+            row += ["" if e.truth is None else format_value(e.truth), format_percent(e.error)]
         table.add_row(*map(Text, row))
     return table
 
@@ -78,24 +85,34 @@ def result_lines(result: Result) -> list[str]:
     """
     lines = [] if result.goal is None else [result.goal.words(result.steps)]
     lines += [
-        f"loss {number(result.start_loss, 4)} -> {number(result.loss, 4)} in {result.iterations} iterations and "
-        f"{seconds(result.seconds)}, {seconds(result.seconds_per_iteration)} each; peak memory {memory(result.memory)}"
-        + (f"; compiling, once, took another {seconds(result.compiling)}" if result.compiling >= 0.5 else ""),
+        f"loss {format_number(result.start_loss, 4)} -> {format_number(result.loss, 4)} in {result.iterations} "
+        "iterations and "
+        f"{format_seconds(result.seconds)}, {format_seconds(result.seconds_per_iteration)} each; peak memory "
+        f"{format_memory(result.memory)}"
+        + (f"; compiling, once, took another {format_seconds(result.compiling)}" if result.compiling >= 0.5 else ""),
         f"ended because {result.reason}",
     ]
     if result.views:
-        lines.append("loss by view: " + ", ".join(f"{label} {number(v, 4)}" for label, v in result.views.items()))
+        lines.append(
+            "loss by view: " + ", ".join(f"{label} {format_number(v, 4)}" for label, v in result.views.items())
+        )
     if result.holdout_loss is not None and result.holdout_start_loss is not None:
-        lines.append(f"loss on the holdout: {number(result.holdout_start_loss, 4)} -> {number(result.holdout_loss, 4)}")
+        lines.append(
+            f"loss on the holdout: {format_number(result.holdout_start_loss, 4)} -> "
+            f"{format_number(result.holdout_loss, 4)}"
+        )
     if result.track_pixels is not None:
-        aside = "" if result.holdout_pixels is None else f", {number(result.holdout_pixels, 3)} px on holdout frames"
-        lines.append(f"the object's centroid is off by {number(result.track_pixels, 3)} px (rms){aside}")
+        aside = (
+            "" if result.holdout_pixels is None else f", {format_number(result.holdout_pixels, 3)} px on holdout frames"
+        )
+        lines.append(f"the object's centroid is off by {format_number(result.track_pixels, 3)} px (rms){aside}")
     if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9 and _any_told(result):
         lines.append(describe_uncertainty(result.uncertainty, result.verdict.reasons))
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
         lines.append(f"no uncertainty (±): {result.uncertainty}")
     lines += [
-        f"95 % of the posterior: {e.name} from {shown(e.interval[0])} to {shown(e.interval[1])} {e.unit}".rstrip()
+        f"95 % of the posterior: {e.name} from {format_value(e.interval[0])} to {format_value(e.interval[1])} "
+        f"{e.unit}".rstrip()
         for e in result.estimates
         if e.interval is not None
     ]
@@ -117,14 +134,14 @@ def describe_uncertainty(found: Uncertainty, reasons: str = "") -> str:
     Returns:
         The sentences, in one line.
     """
-    told = found.meaning or f"± is one standard deviation, for noise of {number(found.noise, 3)} per pixel"
+    told = found.meaning or f"± is one standard deviation, for noise of {format_number(found.noise, 3)} per pixel"
     if found.posterior is not None:
         count = found.posterior.draws.places.shape[0] * found.posterior.draws.places.shape[1]
         told += f", from {count} draws of the posterior"
     if found.inflation > 1.05:
         told += (
             ". The noise is correlated over neighbouring pixels and frames, so ± is up to "
-            f"{number(found.inflation, 2)} times wider than for independent pixels"
+            f"{format_number(found.inflation, 2)} times wider than for independent pixels"
         )
     if found.method == "blocks":
         told += ". ± is at least as wide as windows of time disagree"

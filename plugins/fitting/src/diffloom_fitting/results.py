@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from diffloom_fitting.checkpoints import read_history, rewrite_history
-from diffloom_fitting.files import FolderError, explained, write_text
+from diffloom_fitting.files import FolderError, explain_errors, write_text
 from diffloom_fitting.goal_outcome import GoalOutcome
 from diffloom_fitting.gradient_check import CheckedDirection, GradientCheck
 from diffloom_fitting.loop import Record
@@ -191,7 +191,7 @@ def save_result(folder: str | Path, result: Result) -> Path:
         The folder.
     """
     place = Path(folder)
-    with explained(place):
+    with explain_errors(place):
         place.mkdir(parents=True, exist_ok=True)
     rewrite_history(place / "history.jsonl", list(result.history))
     write_result(place / "result.json", result)
@@ -211,7 +211,7 @@ def load_result(folder: str | Path) -> Result:
         FolderError: There is no result, or it is of another version.
     """
     place = Path(folder) / "result.json" if Path(folder).is_dir() else Path(folder)
-    with explained(place, "read"):
+    with explain_errors(place, "read"):
         if place.stat().st_size > MOST_BYTES:
             raise FolderError(
                 f"{str(place)!r} is larger than {MOST_BYTES / 2**20:.0f} MB; expected a result.json that diffloom wrote"

@@ -11,7 +11,7 @@ from diffloom.validation import check_settings
 from diffloom_fitting import get_loss, get_optimiser
 from diffloom_fitting.losses import Loss
 from diffloom_fitting.optimisers import Optimiser
-from diffloom_fitting.validation import instance, real, whole
+from diffloom_fitting.validation import check_instance, check_real, check_whole
 
 LOSS = "loss."
 PARAMS = "params."
@@ -93,10 +93,10 @@ class Stop:
 
     def __post_init__(self) -> None:
         if self.patience is not None:
-            whole("stop.patience", self.patience, 1)
+            check_whole("stop.patience", self.patience, 1)
         for name in ("loss", "change", "gradient", "seconds"):
             if getattr(self, name) is not None:
-                real(f"stop.{name}", getattr(self, name), least=0.0)
+                check_real(f"stop.{name}", getattr(self, name), least=0.0)
 
     def low_enough(self, loss: float) -> bool:
         """Return true if a loss ends the stage.
@@ -169,18 +169,18 @@ class Stage:
     params: Mapping[str, Schedule] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        chosen = instance("stage.optimiser", self.optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
+        chosen = check_instance("stage.optimiser", self.optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
         object.__setattr__(self, "optimiser", chosen)
-        object.__setattr__(self, "iterations", whole("stage.iterations", self.iterations, 1))
+        object.__setattr__(self, "iterations", check_whole("stage.iterations", self.iterations, 1))
         if self.loss is not None:
-            object.__setattr__(self, "loss", instance("stage.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
-        instance("stage.stop", self.stop, Stop)
+            object.__setattr__(self, "loss", check_instance("stage.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
+        check_instance("stage.stop", self.stop, Stop)
         if self.stop.patience is None:
             object.__setattr__(self, "stop", replace(self.stop, patience=chosen.stop_window))
         for name in ("rate", "horizon"):
             given = getattr(self, name)
             if not isinstance(given, Schedule):
-                object.__setattr__(self, name, constant(real(f"stage.{name}", given, above=0.0)))
+                object.__setattr__(self, name, constant(check_real(f"stage.{name}", given, above=0.0)))
         for name in ("only", "shared", "together"):
             if isinstance(getattr(self, name), str):
                 object.__setattr__(self, name, (getattr(self, name),))

@@ -14,13 +14,24 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom.validation import suggest_name
 
-__all__ = ["images", "instance", "known", "mapping", "numbers", "pixels", "place", "real", "shown", "whole"]
+__all__ = [
+    "check_images",
+    "check_instance",
+    "check_mapping",
+    "check_names",
+    "check_numbers",
+    "check_path",
+    "check_real",
+    "check_size",
+    "check_whole",
+    "describe_value",
+]
 
 Kind = TypeVar("Kind")
 MOST_PIXELS = 2**26  # largest number of pixels of an image, about 8000 x 8000
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """Describe a value in a few words.
 
     Args:
@@ -37,7 +48,7 @@ def shown(value: object) -> str:
     return told if len(told) <= 60 else f"a {type(value).__name__}"
 
 
-def whole(what: str, value: object, least: int = 0, most: int | None = None) -> int:
+def check_whole(what: str, value: object, least: int = 0, most: int | None = None) -> int:
     """Return a whole number; 3.0 is one, True and 1.5 are not.
 
     Args:
@@ -56,13 +67,13 @@ def whole(what: str, value: object, least: int = 0, most: int | None = None) -> 
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise InputError(f"{what}: got {shown(value)}; expected a whole number, {least} or more")
+        raise InputError(f"{what}: got {describe_value(value)}; expected a whole number, {least} or more")
     if most is not None and number > most:
-        raise InputError(f"{what}: got {shown(value)}; expected at most {most}")
+        raise InputError(f"{what}: got {describe_value(value)}; expected at most {most}")
     return number
 
 
-def real(
+def check_real(
     what: str, value: object, above: float | None = None, below: float | None = None, least: float | None = None
 ) -> float:
     """Return a finite number within bounds.
@@ -89,7 +100,7 @@ def real(
         )
     )
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(f"{what}: got {shown(value)}; expected {wanted}")
+        raise InputError(f"{what}: got {describe_value(value)}; expected {wanted}")
     if (above is not None and value <= above) or (below is not None and value >= below):
         raise InputError(f"{what}: got {value:g}; expected {wanted}")
     if least is not None and value < least:
@@ -97,7 +108,7 @@ def real(
     return float(value)
 
 
-def place(what: str, value: object) -> Path:
+def check_path(what: str, value: object) -> Path:
     """Return a path.
 
     Args:
@@ -111,11 +122,11 @@ def place(what: str, value: object) -> Path:
         InputError: The value is none.
     """
     if not isinstance(value, str | Path) or not str(value):
-        raise InputError(f"{what}: got {shown(value)}; expected the path of a file or folder")
+        raise InputError(f"{what}: got {describe_value(value)}; expected the path of a file or folder")
     return Path(value)
 
 
-def numbers(what: str, value: object, count: int) -> tuple[float, ...]:
+def check_numbers(what: str, value: object, count: int) -> tuple[float, ...]:
     """Return finite numbers from a list, an array or a tensor.
 
     Args:
@@ -132,11 +143,11 @@ def numbers(what: str, value: object, count: int) -> tuple[float, ...]:
     if isinstance(value, Tensor | np.ndarray):
         value = value.tolist()
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != count:
-        raise InputError(f"{what}: got {shown(value)}; expected {count} numbers")
-    return tuple(real(f"{what}[{i}]", item) for i, item in enumerate(value))
+        raise InputError(f"{what}: got {describe_value(value)}; expected {count} numbers")
+    return tuple(check_real(f"{what}[{i}]", item) for i, item in enumerate(value))
 
 
-def pixels(what: str, value: object) -> tuple[int, int]:
+def check_size(what: str, value: object) -> tuple[int, int]:
     """Return an image size.
 
     Args:
@@ -152,16 +163,18 @@ def pixels(what: str, value: object) -> tuple[int, int]:
     if isinstance(value, Tensor | np.ndarray):
         value = value.tolist()
     if isinstance(value, int | float | np.integer) and not isinstance(value, bool):
-        value = [whole(what, value, 1)] * 2
+        value = [check_whole(what, value, 1)] * 2
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
-        raise InputError(f"{what}: got {shown(value)}; expected (height, width) in pixels, or one number for a square")
-    height, width = whole(f"{what}[0]", value[0], 1), whole(f"{what}[1]", value[1], 1)
+        raise InputError(
+            f"{what}: got {describe_value(value)}; expected (height, width) in pixels, or one number for a square"
+        )
+    height, width = check_whole(f"{what}[0]", value[0], 1), check_whole(f"{what}[1]", value[1], 1)
     if height * width > MOST_PIXELS:
         raise InputError(f"{what}: got {height} x {width}; expected at most {MOST_PIXELS} pixels in all")
     return height, width
 
 
-def instance(what: str, value: object, kind: type[Kind], named: Callable[[str], Any] | None = None) -> Kind:
+def check_instance(what: str, value: object, kind: type[Kind], named: Callable[[str], Any] | None = None) -> Kind:
     """Return an object of a kind.
 
     Args:
@@ -182,7 +195,7 @@ def instance(what: str, value: object, kind: type[Kind], named: Callable[[str], 
         made = named(value)()
         if isinstance(made, kind):
             return made
-        raise InputError(f"{what}: {value!r} makes {shown(made)}; expected a {kind.__name__}")
+        raise InputError(f"{what}: {value!r} makes {describe_value(made)}; expected a {kind.__name__}")
     short = kind.__name__.lower()
     if isinstance(value, type):
         hint = f"an object: {value.__name__}()" if issubclass(value, kind) else f"a {kind.__name__}"
@@ -190,10 +203,10 @@ def instance(what: str, value: object, kind: type[Kind], named: Callable[[str], 
         hint = f"the name of a registered {short} or a {kind.__name__}"
     else:
         hint = f"a {kind.__name__}"
-    raise InputError(f"{what}: got {shown(value)}; expected {hint}")
+    raise InputError(f"{what}: got {describe_value(value)}; expected {hint}")
 
 
-def mapping(what: str, value: object, example: str) -> dict[str, Any]:
+def check_mapping(what: str, value: object, example: str) -> dict[str, Any]:
     """Return a dict with names as keys.
 
     Args:
@@ -208,11 +221,11 @@ def mapping(what: str, value: object, example: str) -> dict[str, Any]:
         InputError: The value is none.
     """
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise InputError(f"{what}: got {shown(value)}; expected values by name, such as {example}")
+        raise InputError(f"{what}: got {describe_value(value)}; expected values by name, such as {example}")
     return dict(value)
 
 
-def known(what: str, names: Sequence[str], allowed: Sequence[str]) -> None:
+def check_names(what: str, names: Sequence[str], allowed: Sequence[str]) -> None:
     """Raise unless all names are known.
 
     Args:
@@ -228,7 +241,7 @@ def known(what: str, names: Sequence[str], allowed: Sequence[str]) -> None:
             )
 
 
-def images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float]:
+def check_images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float]:
     """Return images in 0..1: bytes are scaled, floats far beyond 1 are refused.
 
     Args:
@@ -243,7 +256,7 @@ def images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor, float
         InputError: The value is no image.
     """
     if not isinstance(value, Tensor | np.ndarray):
-        raise InputError(f"{what}: got {shown(value)}; expected an array or tensor of images")
+        raise InputError(f"{what}: got {describe_value(value)}; expected an array or tensor of images")
     tensor = torch.from_numpy(np.require(value, requirements=["C", "W"])) if isinstance(value, np.ndarray) else value
     if tensor.dim() not in dims:
         raise InputError(f"{what}: got shape {tuple(tensor.shape)}; expected {' or '.join(str(d) for d in dims)} axes")

@@ -23,7 +23,7 @@ from diffloom.interfaces import BatchError, InputError, NoGradient, SimulationEr
 from diffloom.validation import check_choice
 from diffloom_experiments import Loaded, build_renderer, build_scene, build_truth, load_data, load_file
 from diffloom_experiments.run_folder import collect_versions
-from diffloom_fitting.files import explained, write_bytes, write_text
+from diffloom_fitting.files import explain_errors, write_bytes, write_text
 from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, draw_batch, join_scenes, sample_times
 from diffloom_fitting.targets import list_video_times
 from diffloom_scale.engines import Engine, LocalPool
@@ -312,7 +312,7 @@ def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> 
     content = compute_checksum(
         json.dumps([text, asdict(recipe), _list_libraries()], sort_keys=True, default=str).encode()
     )
-    with explained(folder):
+    with explain_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     there, missing = _find_shards(recipe, folder, content)
     done = sum(_count_samples(recipe, number) for number in there)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diffloom_fitting.files import explained
+from diffloom_fitting.files import explain_errors
 
 if TYPE_CHECKING:
     from diffloom_fitting import Result
@@ -131,7 +131,7 @@ class CsvTable(Logger):
     def begin(self, folder: Path, title: str, config: Mapping[str, Any]) -> None:
         self._path = folder / "history.csv"
         if self._path.exists():
-            with explained(self._path, "read"), self._path.open(encoding="utf-8", newline="") as file:
+            with explain_errors(self._path, "read"), self._path.open(encoding="utf-8", newline="") as file:
                 self._columns = next(csv.reader(file), [])
 
     def record(self, record: Record) -> None:
@@ -139,7 +139,7 @@ class CsvTable(Logger):
             "total": record.total, "start": record.start, "stage": record.stage, "iteration": record.iteration,
             **flatten_record(record), "note": record.note,
         }  # fmt: skip
-        with explained(self._path), self._path.open("a", encoding="utf-8", newline="") as file:
+        with explain_errors(self._path), self._path.open("a", encoding="utf-8", newline="") as file:
             if not self._columns:
                 self._columns = list(row)
                 csv.writer(file).writerow(self._columns)

@@ -200,9 +200,9 @@ def write_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
     """Write an outcome to its path; return the version that a later read gives, because JSON turns tuples into
     lists.
     """
-    from diffloom_fitting.files import explained, write_text
+    from diffloom_fitting.files import explain_errors, write_text
 
-    with explained(kept):
+    with explain_errors(kept):
         kept.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"sha256": _checksum(data), "outcome": data})
     write_text(kept, text + "\n")

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from diffloom_fitting import AbstractExperiment
 from diffloom_fitting.loop import FitState, Record, tasks
-from diffloom_fitting.numbers import brief, number, seconds
+from diffloom_fitting.numbers import format_brief, format_number, format_seconds
 
 
 class Watcher(AbstractContextManager["Watcher"]):
@@ -62,10 +62,10 @@ class PlainLines(Watcher):
         if not record.note and now - self._last < self._every:
             return
         self._last = now
-        values = "  ".join(f"{name} {brief(value)}" for name, value in list(record.values.items())[:6])
+        values = "  ".join(f"{name} {format_brief(value)}" for name, value in list(record.values.items())[:6])
         line = (
             f"stage {record.stage + 1}/{self._stages} {record.optimiser} {record.iteration}: "
-            f"loss {number(record.loss, 4)}  {values}  {seconds(record.seconds)}"
+            f"loss {format_number(record.loss, 4)}  {values}  {format_seconds(record.seconds)}"
         )
         self._console.print(
             line + (f"  ({record.note})" if record.note else ""), soft_wrap=True, highlight=False, markup=False
@@ -118,9 +118,9 @@ class LiveTable(Watcher):
             table.add_column(Text(name + unit), justify="right")
         table.add_column("time", justify="right")
         for r in self._rows:
-            told = [brief(r.values[name]) for name in self._names]
+            told = [format_brief(r.values[name]) for name in self._names]
             stage = f"{r.stage + 1}/{self._stages} {r.optimiser}"
-            table.add_row(Text(stage), str(r.iteration), number(r.loss, 4), *told, seconds(r.seconds))
+            table.add_row(Text(stage), str(r.iteration), format_number(r.loss, 4), *told, format_seconds(r.seconds))
         return Group(table, self._bar)
 
 
@@ -141,8 +141,8 @@ class NotebookBar(Watcher):
         """Redraw the bar."""
         from IPython.display import HTML
 
-        values = ", ".join(f"{name} {brief(value)}" for name, value in list(record.values.items())[:4])
-        done = f"{'fitted' if state.finished else 'fitting'}: loss {number(record.loss, 4)}, {values}"
+        values = ", ".join(f"{name} {format_brief(value)}" for name, value in list(record.values.items())[:4])
+        done = f"{'fitted' if state.finished else 'fitting'}: loss {format_number(record.loss, 4)}, {values}"
         total = record.total if state.finished else self._total
         self._handle.update(HTML(format_bar(record.total, total, done)))
 

@@ -15,7 +15,7 @@ import trimesh
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError, NoGradient
-from diffloom_fitting.files import explained, new_file, write_bytes, write_text
+from diffloom_fitting.files import explain_errors, new_file, write_bytes, write_text
 from diffloom_studio.playback import Playback, PlaybackBody
 from diffloom_studio.report.media import find_frame_rate, write_video
 from diffloom_studio.report.panels import enlarge
@@ -43,7 +43,7 @@ def write_obj(path: Path, body: PlaybackBody) -> Path:
 def _write_sequence(path: Path, body: PlaybackBody, kind: str) -> Path:
     """Write a folder with one file for each frame, and times.csv."""
     folder = path.with_suffix("") if path.suffix == f".{kind}" else path
-    with explained(folder):
+    with explain_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     for frame in range(len(body.times)):
         content = make_mesh(body, frame).export(file_type=kind)
@@ -239,7 +239,7 @@ def export(
         raise InputError(f"export: got the format {chosen!r}; expected one of {', '.join(FORMATS)}")
     if frames < 2:
         raise InputError(f"export: got {frames} frames; expected at least 2")
-    with explained(place):
+    with explain_errors(place):
         place.parent.mkdir(parents=True, exist_ok=True)
     if chosen in VIDEOS:
         return write_view(place, playback, body, frames, view)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.targets import Target
-from diffloom_fitting.validation import place as given_place
+from diffloom_fitting.validation import check_path as given_place
 from diffloom_video.images import crop_frame, list_images, read_image, resize, scale_frame
 from diffloom_video.limits import ReadingLimits
 from diffloom_video.readers import Frame, VideoReader, choose_reader

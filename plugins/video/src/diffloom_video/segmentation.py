@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.targets import Ruler, Target, find_repeats, with_masks
-from diffloom_fitting.validation import instance, numbers, real, whole
+from diffloom_fitting.validation import check_instance, check_numbers, check_real, check_whole
 from diffloom_video.kinds import get_segmenter
 from diffloom_video.mattes import Cleaning, Plane, dot, make_cleaning
 
@@ -178,9 +178,9 @@ class ColourKey(Segmenter):
     cleaning: Cleaning = field(default_factory=Cleaning)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "colour", numbers("segmenter 'colour': colour", self.colour, 3))
+        object.__setattr__(self, "colour", check_numbers("segmenter 'colour': colour", self.colour, 3))
         object.__setattr__(self, "cleaning", make_cleaning(self.cleaning))
-        real("segmenter 'colour': tolerance", self.tolerance, above=0.0)
+        check_real("segmenter 'colour': tolerance", self.tolerance, above=0.0)
 
     def mattes(self, video: Video) -> NDArray[np.float32]:
         rough = (key_distance(image, self.colour) < self.tolerance for image in video)
@@ -209,7 +209,7 @@ class Motion(Segmenter):
         object.__setattr__(self, "cleaning", make_cleaning(self.cleaning))
 
     def mattes(self, video: Video) -> NDArray[np.float32]:
-        gap, count = whole("segmenter 'motion': gap", self.gap, 1), len(video)
+        gap, count = check_whole("segmenter 'motion': gap", self.gap, 1), len(video)
         if count <= gap:
             raise InputError(f"segmenter 'motion': got {count} frames; expected more than gap={gap}")
         apart = np.stack(
@@ -251,7 +251,7 @@ def segment(target: Target, segmenter: Segmenter | str, ruler: Ruler = "area") -
     Raises:
         InputError: The target has no frames, or no frame shows an object.
     """
-    chosen = instance("segmenter", segmenter, Segmenter, get_segmenter)  # type: ignore[type-abstract]
+    chosen = check_instance("segmenter", segmenter, Segmenter, get_segmenter)  # type: ignore[type-abstract]
     if target.frames is None:
         raise InputError("segmenter: this target has no frames; read a video")
     video = target.frames[..., :3].to(torch.float32).numpy()

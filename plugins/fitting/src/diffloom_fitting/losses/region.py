@@ -11,7 +11,7 @@ from diffloom_fitting.kinds import get_loss
 from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
-from diffloom_fitting.validation import instance, numbers
+from diffloom_fitting.validation import check_instance, check_numbers
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class RegionLoss(Loss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        box = numbers("region.box", self.box, 4)
+        box = check_numbers("region.box", self.box, 4)
         left, top, right, bottom = box
         if not (0.0 <= left < right <= 1.0 and 0.0 <= top < bottom <= 1.0):
             raise InputError(
                 f"region: got {list(box)}; expected left < right and top < bottom, as parts 0..1 of the image"
             )
         object.__setattr__(self, "box", box)
-        object.__setattr__(self, "of", instance("region.of", self.of, Loss, get_loss))  # type: ignore[type-abstract]
+        object.__setattr__(self, "of", check_instance("region.of", self.of, Loss, get_loss))  # type: ignore[type-abstract]
 
     @property
     def inner(self) -> Loss:

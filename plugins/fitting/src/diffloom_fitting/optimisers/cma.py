@@ -13,7 +13,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom_fitting.optimisers.optimiser import Optimiser, Progress
 from diffloom_fitting.problem import Evaluate, Problem, Search
-from diffloom_fitting.validation import real, whole
+from diffloom_fitting.validation import check_real, check_whole
 
 LIMIT = 200  # largest number of unknowns with a full covariance
 
@@ -36,8 +36,8 @@ class CmaEs(Optimiser):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("cma.sigma", self.sigma, above=0.0)
-        whole("cma.population", self.population)
+        check_real("cma.sigma", self.sigma, above=0.0)
+        check_whole("cma.population", self.population)
 
     def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
         if z.numel() > LIMIT and not self.separable:

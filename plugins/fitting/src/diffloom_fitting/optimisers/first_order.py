@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom_fitting.optimisers.optimiser import RETRIES, Optimiser, Progress, first_evaluation, not_finite
 from diffloom_fitting.problem import Evaluate, Problem, Search
-from diffloom_fitting.validation import real
+from diffloom_fitting.validation import check_real
 
 RECOVERY = 1.25  # growth per accepted step, back to full steps after a rejection
 
@@ -60,7 +60,7 @@ class Sgd(Optimiser):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("sgd.rate", self.rate, above=0.0)
+        check_real("sgd.rate", self.rate, above=0.0)
 
     def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
         return first_evaluation(problem, z)
@@ -94,7 +94,7 @@ class Adam(Optimiser):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("adam.rate", self.rate, above=0.0)
+        check_real("adam.rate", self.rate, above=0.0)
 
     def begin(self, problem: Problem, z: Tensor, seed: int) -> Search[Progress]:
         return first_evaluation(problem, z)

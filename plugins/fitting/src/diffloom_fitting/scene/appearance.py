@@ -10,7 +10,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, Material, Surface
 from diffloom.validation import check_settings
-from diffloom_fitting.validation import numbers
+from diffloom_fitting.validation import check_numbers
 
 Pattern = Literal["uniform", "position", "stripes"]
 
@@ -41,7 +41,7 @@ class Appearance:
     def __post_init__(self) -> None:
         if self.pattern not in ("uniform", "position", "stripes"):
             raise InputError(f"appearance.pattern: got {self.pattern!r}; expected one of uniform, position, stripes")
-        colour = (0.0,) if self.colour is None else numbers("appearance.colour", self.colour, 3)
+        colour = (0.0,) if self.colour is None else check_numbers("appearance.colour", self.colour, 3)
         if not all(0.0 <= part <= 1.0 for part in colour):
             raise InputError(f"appearance.colour: got {self.colour}; expected red, green and blue in 0..1")
         check_settings(self)

@@ -14,7 +14,14 @@ from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.viewpoint import camera_prefix, viewpoints_of
 from diffloom_fitting.scene.windows import check_windows, find_window, strip_window
-from diffloom_fitting.validation import images, instance, known, real, shown, whole
+from diffloom_fitting.validation import (
+    check_images,
+    check_instance,
+    check_names,
+    check_real,
+    check_whole,
+    describe_value,
+)
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
@@ -32,17 +39,17 @@ def check_fields(scene: Scene) -> dict[str, Any]:
             f"scene.model: got a list of {len(scene.model)}; expected one model: several bodies are one model of "
             'several, such as get_model("rigid")([{"shape": "box"}, {"shape": "sphere"}])'
         )
-    model = instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
+    model = check_instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
     _check_names(model)
-    renderer = instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
+    renderer = check_instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
     params = _params(model, scene.params)
     found: dict[str, Any] = {
         "renderer": renderer,
         "params": params,
         "dt": _step(model, params, scene.dt),
-        "steps": whole("scene.steps", scene.steps, 1, 2**31 - 1),
+        "steps": check_whole("scene.steps", scene.steps, 1, 2**31 - 1),
         "lights": _lights(scene.lights),
-        "appearance": instance("scene.appearance", scene.appearance, Appearance),
+        "appearance": check_instance("scene.appearance", scene.appearance, Appearance),
     }
     if len(scene.windows):
         if scene.policy is not None:
@@ -53,7 +60,7 @@ def check_fields(scene: Scene) -> dict[str, Any]:
     if scene.background is not None:
         found["background"] = _background(scene, params.dtype)
     if scene.integrator is not None and not isinstance(scene.integrator, str):
-        instance("scene.integrator", scene.integrator, Integrator)  # type: ignore[type-abstract]
+        check_instance("scene.integrator", scene.integrator, Integrator)  # type: ignore[type-abstract]
     return found
 
 
@@ -106,11 +113,11 @@ def check_known(scene: Scene, values: Mapping[str, object], what: str) -> None:
     """Raise if ``values`` name something that the scene does not have."""
     own = [spec.name for spec in scene.model.specs]
     given = [name if find_window(name, scene.windows) is None else strip_window(name) for name in values]
-    known(what, given, list(dict.fromkeys([*own, *list_seekable(scene)])))
+    check_names(what, given, list(dict.fromkeys([*own, *list_seekable(scene)])))
 
 
 def _background(scene: Scene, dtype: torch.dtype) -> Tensor:
-    image = images("scene.background", scene.background, (1, 3))[0].to(dtype)
+    image = check_images("scene.background", scene.background, (1, 3))[0].to(dtype)
     for viewpoint in viewpoints_of(scene.camera).values():
         if image.dim() == 3 and tuple(image.shape[:2]) != viewpoint.size:
             raise InputError(
@@ -122,16 +129,16 @@ def _background(scene: Scene, dtype: torch.dtype) -> Tensor:
 
 def _params(model: Model, given: object) -> Params:
     if isinstance(given, Params):
-        known("scene.params", list(given), [spec.name for spec in model.specs])
+        check_names("scene.params", list(given), [spec.name for spec in model.specs])
         return given
     if isinstance(given, Mapping):
         return model.params(torch.float32, **given)
-    raise InputError(f"scene.params: got {shown(given)}; expected model.params(...), or values by name")
+    raise InputError(f"scene.params: got {describe_value(given)}; expected model.params(...), or values by name")
 
 
 def _step(model: Model, params: Params, dt: object) -> float:
     if dt != "auto":
-        return real("scene.dt [s]", dt, above=0.0)
+        return check_real("scene.dt [s]", dt, above=0.0)
     return suggest_step(model, params)
 
 
@@ -161,5 +168,5 @@ def _lights(given: object) -> tuple[Light, ...]:
     if isinstance(given, Light):
         return (given,)
     if not isinstance(given, Sequence) or not all(isinstance(light, Light) for light in given):
-        raise InputError(f"scene.lights: got {shown(given)}; expected lights, such as (AmbientLight(0.5),)")
+        raise InputError(f"scene.lights: got {describe_value(given)}; expected lights, such as (AmbientLight(0.5),)")
     return tuple(given)

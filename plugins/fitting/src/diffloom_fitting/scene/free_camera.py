@@ -11,7 +11,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Camera, InputError, ParamSpec
 from diffloom_fitting.scene.placement import CameraPlacement
-from diffloom_fitting.validation import numbers, pixels, real
+from diffloom_fitting.validation import check_numbers, check_real, check_size
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class FreeCamera(CameraPlacement):
 
     def __post_init__(self) -> None:
         checked = {
-            "eye": numbers("FreeCamera.eye [m]", self.eye, 3),
-            "yaw": real("FreeCamera.yaw [deg]", self.yaw),
-            "pitch": real("FreeCamera.pitch [deg]", self.pitch),
-            "focal": real("FreeCamera.focal [px]", self.focal, above=0.0),
-            "size": pixels("FreeCamera.size", self.size),
+            "eye": check_numbers("FreeCamera.eye [m]", self.eye, 3),
+            "yaw": check_real("FreeCamera.yaw [deg]", self.yaw),
+            "pitch": check_real("FreeCamera.pitch [deg]", self.pitch),
+            "focal": check_real("FreeCamera.focal [px]", self.focal, above=0.0),
+            "size": check_size("FreeCamera.size", self.size),
         }
         if not 0.0 < self.near < self.far:
             raise InputError(f"FreeCamera: got near={self.near:g} and far={self.far:g} m; expected 0 < near < far")

@@ -39,13 +39,13 @@ def blur(image: Tensor, radius: Tensor) -> Tensor:
     """
     weights = spot_weights(radius.to(image.dtype))
     for axis in (1, 2):
-        made: Tensor = _Spread.apply(image, weights, axis)  # type: ignore[no-untyped-call]
+        made: Tensor = _Blur.apply(image, weights, axis)  # type: ignore[no-untyped-call]
         image = made
     return image
 
 
-class _Spread(torch.autograd.Function):
-    """(image, weights, axis) -> sum of shifted images along one axis, each with its weight."""
+class _Blur(torch.autograd.Function):
+    """Weighted sum of shifted images along one axis, with its adjoint: (image, weights, axis) -> image."""
 
     @staticmethod
     def forward(ctx, image: Tensor, weights: Tensor, axis: int) -> Tensor:  # type: ignore[no-untyped-def]

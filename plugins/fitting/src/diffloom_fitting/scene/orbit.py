@@ -11,7 +11,7 @@ from torch import Tensor
 from diffloom.interfaces import Camera, InputError, ParamSpec
 from diffloom_fitting.scene.moving import Waypoint, along, check_waypoints
 from diffloom_fitting.scene.placement import CameraPlacement
-from diffloom_fitting.validation import numbers, pixels, real
+from diffloom_fitting.validation import check_numbers, check_real, check_size
 
 MOVING = ("distance", "elevation", "azimuth", "target")
 
@@ -44,14 +44,14 @@ class Orbit(CameraPlacement):
 
     def __post_init__(self) -> None:
         checked = {
-            "distance": real("Orbit.distance", self.distance, above=0.0),
-            "elevation": real("Orbit.elevation", self.elevation),
-            "azimuth": real("Orbit.azimuth", self.azimuth),
-            "target": numbers("Orbit.target", self.target, 3),
-            "fov": real("Orbit.fov", self.fov, above=0.0, below=180.0),
-            "size": pixels("Orbit.size", self.size),
-            "near": real("Orbit.near", self.near, above=0.0),
-            "far": real("Orbit.far", self.far, above=0.0),
+            "distance": check_real("Orbit.distance", self.distance, above=0.0),
+            "elevation": check_real("Orbit.elevation", self.elevation),
+            "azimuth": check_real("Orbit.azimuth", self.azimuth),
+            "target": check_numbers("Orbit.target", self.target, 3),
+            "fov": check_real("Orbit.fov", self.fov, above=0.0, below=180.0),
+            "size": check_size("Orbit.size", self.size),
+            "near": check_real("Orbit.near", self.near, above=0.0),
+            "far": check_real("Orbit.far", self.far, above=0.0),
         }
         if not checked["near"] < checked["far"]:  # type: ignore[operator]
             raise InputError(f"Orbit: got near={self.near:g} and far={self.far:g} m; expected near < far")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, ParamSpec
-from diffloom_fitting.validation import numbers, real, whole
+from diffloom_fitting.validation import check_numbers, check_real, check_whole
 
 #: Unknowns of a camera that belong to its sensor.
 SENSED = ("roll", "centre", "distortion", "lens_blur", "exposure", "readout", "gain", "gamma", "time_offset")
@@ -48,15 +48,15 @@ class Sensor:
 
     def __post_init__(self) -> None:
         checked = {
-            "roll": real("camera.roll [deg]", self.roll),
-            "centre": numbers("camera.centre [px]", self.centre, 2),
-            "distortion": numbers("camera.distortion", self.distortion, 5),
-            "lens_blur": real("camera.lens_blur [px]", self.lens_blur, least=0.0),
-            "exposure": real("camera.exposure [s]", self.exposure, least=0.0),
-            "subframes": whole("camera.subframes", self.subframes, 1),
-            "readout": real("camera.readout [s]", self.readout),
-            "gain": real("camera.gain", self.gain, above=0.0),
-            "gamma": real("camera.gamma", self.gamma, above=0.0),
+            "roll": check_real("camera.roll [deg]", self.roll),
+            "centre": check_numbers("camera.centre [px]", self.centre, 2),
+            "distortion": check_numbers("camera.distortion", self.distortion, 5),
+            "lens_blur": check_real("camera.lens_blur [px]", self.lens_blur, least=0.0),
+            "exposure": check_real("camera.exposure [s]", self.exposure, least=0.0),
+            "subframes": check_whole("camera.subframes", self.subframes, 1),
+            "readout": check_real("camera.readout [s]", self.readout),
+            "gain": check_real("camera.gain", self.gain, above=0.0),
+            "gamma": check_real("camera.gamma", self.gamma, above=0.0),
         }
         if self.exposure > 0.0 and self.subframes < 2:
             raise InputError(

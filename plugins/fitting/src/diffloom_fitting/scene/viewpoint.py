@@ -12,7 +12,7 @@ from diffloom.interfaces import Camera, InputError
 from diffloom_fitting.scene.moving import MovingCamera
 from diffloom_fitting.scene.placement import CameraPlacement
 from diffloom_fitting.scene.sensor import Sensor
-from diffloom_fitting.validation import real, shown
+from diffloom_fitting.validation import check_real, describe_value
 
 CAMERA = "scene.camera"
 AnyCamera = Camera | CameraPlacement | MovingCamera
@@ -37,8 +37,10 @@ class Viewpoint:
 
     def __post_init__(self) -> None:
         if not isinstance(self.camera, Camera | CameraPlacement | MovingCamera):
-            raise InputError(f"{CAMERA}: got {shown(self.camera)}; expected a camera, such as Orbit(distance=3.0)")
-        object.__setattr__(self, "time_offset", real("Viewpoint.time_offset [s]", self.time_offset))
+            raise InputError(
+                f"{CAMERA}: got {describe_value(self.camera)}; expected a camera, such as Orbit(distance=3.0)"
+            )
+        object.__setattr__(self, "time_offset", check_real("Viewpoint.time_offset [s]", self.time_offset))
 
     @property
     def size(self) -> tuple[int, int]:

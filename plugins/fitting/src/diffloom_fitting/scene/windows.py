@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Model, Params, State, Trajectory
-from diffloom_fitting.validation import numbers
+from diffloom_fitting.validation import check_numbers
 
 OF_WINDOW = "@"
 
 
 def check_windows(begins: Sequence[float], span: float) -> tuple[float, ...]:
     """Return the times [s] at which windows after the first begin; raise unless they increase within ``span`` [s]."""
-    found = numbers("scene.windows [s]", begins, len(begins))
+    found = check_numbers("scene.windows [s]", begins, len(begins))
     if any(not low < high for low, high in zip((0.0, *found), (*found, span), strict=True)):
         raise InputError(f"scene.windows: got {list(found)}; expected growing times between 0 s and {span:g} s")
     return found

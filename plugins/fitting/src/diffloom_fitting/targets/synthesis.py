@@ -12,7 +12,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError, NoGradient
 from diffloom_fitting.targets.several import Targets
 from diffloom_fitting.targets.target import Target
-from diffloom_fitting.validation import mapping, real, whole
+from diffloom_fitting.validation import check_mapping, check_real, check_whole
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
@@ -43,9 +43,9 @@ def synthesise(
     Returns:
         The target.
     """
-    truth = mapping("synthesise: truth", truth, '{"density": 2.0}')
-    rate = None if rate is None else real("synthesise: rate [frames/s]", rate, above=0.0)
-    levels = None if levels is None else whole("synthesise: levels", levels, 1, MOST_LEVELS)
+    truth = check_mapping("synthesise: truth", truth, '{"density": 2.0}')
+    rate = None if rate is None else check_real("synthesise: rate [frames/s]", rate, above=0.0)
+    levels = None if levels is None else check_whole("synthesise: levels", levels, 1, MOST_LEVELS)
     if times is not None:
         if rate is not None:
             raise InputError("synthesise: got both times and rate; expected one of them")
@@ -93,7 +93,7 @@ def synthesise_views(
     Returns:
         A target for each camera.
     """
-    truth = mapping("synthesise_views: truth", truth, '{"density": 2.0}')
+    truth = check_mapping("synthesise_views: truth", truth, '{"density": 2.0}')
     scene.known(truth, "truth")
     return Targets(
         {label: _synthesised(scene.seen_from(label), truth, None, rate, levels) for label in scene.viewpoints}

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.validation import images, shown
+from diffloom_fitting.validation import check_images, describe_value
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,9 @@ class Target:
         try:
             times = torch.as_tensor(self.times, dtype=torch.float64)
         except (TypeError, ValueError, RuntimeError) as error:
-            raise InputError(f"target.times: got {shown(self.times)}; expected the frames' times [s]") from error
+            raise InputError(
+                f"target.times: got {describe_value(self.times)}; expected the frames' times [s]"
+            ) from error
         if times.dim() != 1 or not bool(torch.isfinite(times).all()):
             raise InputError(f"target.times: got shape {tuple(times.shape)}; expected one finite time [s] per frame")
         if times.numel() > 1 and bool((times.diff() <= 0.0).any()):
@@ -74,7 +76,7 @@ class Target:
         for name, dims in (("frames", (4,)), ("masks", (3,))):
             value = getattr(self, name)
             if value is not None:
-                tensor, step = images(f"target.{name}", value, dims)
+                tensor, step = check_images(f"target.{name}", value, dims)
                 object.__setattr__(self, name, tensor)
                 if name == "frames" and step > 0.0 and self.step == 0.0:
                     object.__setattr__(self, "step", step)

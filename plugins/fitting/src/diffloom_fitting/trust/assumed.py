@@ -14,7 +14,7 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import Scene, list_seekable
 from diffloom_fitting.trust.linearised import Linearised
 from diffloom_fitting.unknowns import Slot, Unknown, UnknownLayout, can_be_sought, resolve
-from diffloom_fitting.validation import real
+from diffloom_fitting.validation import check_real
 
 STEP = 1e-3  # step of the central difference, in deviations
 
@@ -28,7 +28,7 @@ def check_assumed(assumed: Mapping[str, float], sought: Mapping[str, object], sc
             )
         if name in sought:
             raise InputError(f"assumed.{name}: this is an unknown; remove it here and give it a prior (prior.gaussian)")
-        real(f"assumed.{name}", deviation, above=0.0)
+        check_real(f"assumed.{name}", deviation, above=0.0)
         if (size := _slot(name, scene).size) != 1:
             raise InputError(f"assumed.{name}: got {size} numbers; expected one: name a component, such as {name}.x")
 

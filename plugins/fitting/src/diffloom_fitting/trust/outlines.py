@@ -18,10 +18,10 @@ from diffloom_fitting.trust.directions import split
 from diffloom_fitting.trust.linearised import Linearised, linearise
 from diffloom_fitting.unknowns import Unknown, UnknownLayout, resolve
 
-OUTLINE = 0.25  # [px]: as well as an outline that was cut out of a video is known
+OUTLINE = 0.25  # uncertainty of a segmented outline [px]
 SIZE = "appearance.size"
-STEP = 1e-3  # of the size: half the distance of the two sizes that tell the slope
-EXACT = "coverage"  # the renderer of exact coverage, by which others are judged
+STEP = 1e-3  # relative step of the size in a central difference
+EXACT = "coverage"  # renderer of exact coverage, the reference for every renderer
 
 
 def outline_shift(objective: Objective, end: Linearised, inverse: Tensor) -> Tensor:
@@ -152,7 +152,7 @@ def lens_bias(objective: Objective, end: Linearised) -> LensBias:
     try:
         there = linearise(other, end.z)
         areas = [_area(each, end.z) for each in (objective, other)]
-    except (InputError, SimulationError):  # it draws no such scene
+    except (InputError, SimulationError):  # it cannot draw this scene
         return replace(none, missing=True)
     curvature = there.unit @ there.unit.T + there.prior
     parted = split(curvature, there.visible | (there.prior.diagonal() > 0.0), there.rounding)

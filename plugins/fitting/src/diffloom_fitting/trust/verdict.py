@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from diffloom_fitting.numbers import number
+from diffloom_fitting.numbers import format_number
 from diffloom_fitting.trust.sight import ViewStatistics
 from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
 
@@ -153,20 +153,22 @@ def converged(found: Uncertainty) -> VerdictPart:
     if found.relative_step <= FINE:
         return VerdictPart(
             "green",
-            f"yes: one more step would change no unknown by more than {number(found.relative_step, 2)} of its value",
+            f"yes: one more step would change no unknown by more than {format_number(found.relative_step, 2)} of "
+            "its value",
         )
     told = f"one more step would change an unknown by {_times(found.unrest)}"
     if found.unrest <= 1.0:
         return VerdictPart("amber", f"nearly: {told}; run more iterations ({ITERATIONS})")
     return VerdictPart(
         "red",
-        f"no: {told} ({number(100.0 * found.relative_step, 2)} % of its value), so the fit stopped before the minimum; "
+        f"no: {told} ({format_number(100.0 * found.relative_step, 2)} % of its value), so the fit stopped before "
+        "the minimum; "
         f"run more iterations ({ITERATIONS})",
     )
 
 
 def _times(unrest: float) -> str:
-    return f"{number(unrest, 2) if unrest < 10.0 else format(unrest, '.3g')} standard deviations"
+    return f"{format_number(unrest, 2) if unrest < 10.0 else format(unrest, '.3g')} standard deviations"
 
 
 def visible(seen: Sequence[ViewStatistics], moving: bool) -> VerdictPart:
@@ -189,7 +191,8 @@ def _visible(sight: ViewStatistics, moving: bool) -> VerdictPart:
         most = float(shown.max())
         return VerdictPart(
             "red",
-            f"no: the object covers at most {number(most, 2)} of a pixel in any frame{where}; check [camera] and the "
+            f"no: the object covers at most {format_number(most, 2)} of a pixel in any frame{where}; check [camera] "
+            "and the "
             "start of the motion",
         )
     if moving and sight.frames < 2:
@@ -200,7 +203,7 @@ def _visible(sight: ViewStatistics, moving: bool) -> VerdictPart:
             f"no: the video does not change over its {sight.frames} frames{where}; choose a part in which the object "
             "moves (target.begin and target.duration)",
         )
-    told = f"the object covers {number(float(shown[shown >= LEAST_PIXELS].mean()), 3)} pixels on average{where}"
+    told = f"the object covers {format_number(float(shown[shown >= LEAST_PIXELS].mean()), 3)} pixels on average{where}"
     if in_view < sight.frames:
         told += f" and is in view in {in_view} of {sight.frames} frames"
     if 2 * in_view < sight.frames or float(shown.max()) < FEW_PIXELS:
@@ -231,17 +234,17 @@ def _none(deviation: Tensor) -> bool:
 
 
 def _lens(found: Uncertainty) -> str:
-    """Say what is wrong with the renderer as a lens; empty where nothing matters."""
+    """Describe the error of the drawn size by the renderer; empty if it does not matter."""
     if found.lens_unknown:
         return (
-            "whether the renderer draws the object in its true size is not known; install diffloom-render-coverage, "
-            "which tells"
+            "the size that the renderer draws was not compared with the exact one; install diffloom-render-coverage, "
+            "which draws it exactly"
         )
     if found.lens_bias <= FIFTH:
         return ""
     return (
-        f"the renderer draws the object with {100.0 * found.lens_area:.3g} % of its exact area, which moves an unknown "
-        f'by {_times(found.lens_bias)}; ± is widened by it: use renderer = "coverage"'
+        f"the renderer draws the object with {100.0 * found.lens_area:.3g} % of its exact area, so an unknown changes "
+        f'by {_times(found.lens_bias)}; the uncertainty covers this change; use renderer = "coverage"'
     )
 
 
@@ -269,14 +272,16 @@ def explained(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> Verd
     if found is not None and found.displaced_times > SEVERAL:
         return VerdictPart(
             "amber",
-            f"in part: the video shows the object {number(found.displaced, 2)} pixels from where the fit draws it, "
-            f"{number(found.displaced_times, 2)} times farther than noise allows, so the model errs; the "
+            f"in part: the video shows the object {format_number(found.displaced, 2)} pixels from where the fit "
+            "draws it, "
+            f"{format_number(found.displaced_times, 2)} times farther than noise allows, so the model errs; the "
             f"uncertainty grows by that factor; {MISSING}",
         )
     if found is not None and found.windows > SEVERAL:
         return VerdictPart(
             "amber",
-            f"in part: windows of time disagree {number(found.windows, 2)} times more than noise allows: another part "
+            f"in part: windows of time disagree {format_number(found.windows, 2)} times more than noise allows: "
+            "another part "
             "of the video would give other values, so the model errs; the uncertainty covers their disagreement; "
             f"{MISSING}",
         )

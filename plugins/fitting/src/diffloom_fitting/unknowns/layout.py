@@ -16,7 +16,7 @@ from diffloom_fitting.scene.checks import list_camera_specs, list_seekable
 from diffloom_fitting.scene.windows import OF_WINDOW, find_window, strip_window
 from diffloom_fitting.unknowns.spaces import Bounds, Space, choose_space
 from diffloom_fitting.unknowns.unknown import Unknown
-from diffloom_fitting.validation import shown
+from diffloom_fitting.validation import describe_value
 
 
 @dataclass(frozen=True)
@@ -338,9 +338,11 @@ def _tensor(name: str, value: object, unit: str, dtype: torch.dtype) -> Tensor:
     try:
         found = torch.as_tensor(value).detach().to(dtype)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"unknown {name!r}: got {shown(value)}; expected a number or a list of numbers") from error
+        raise InputError(
+            f"unknown {name!r}: got {describe_value(value)}; expected a number or a list of numbers"
+        ) from error
     if isinstance(value, bool) or not bool(torch.isfinite(found).all()):
-        raise InputError(f"unknown {name!r}: got a start of {shown(value)}; expected finite numbers")
+        raise InputError(f"unknown {name!r}: got a start of {describe_value(value)}; expected finite numbers")
     return found
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.unknowns.spaces import Bounds
-from diffloom_fitting.validation import real, shown, whole
+from diffloom_fitting.validation import check_real, check_whole, describe_value
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,21 @@ class Unknown:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"Unknown: got the name {shown(self.name)}; expected that of a parameter, such as 'mass'")
+            raise InputError(
+                f"Unknown: got the name {describe_value(self.name)}; expected that of a parameter, such as 'mass'"
+            )
         what = f"unknown {self.name!r}"
         if not isinstance(self.each, bool):
-            raise InputError(f"{what}: got each={shown(self.each)}; expected True or False")
-        object.__setattr__(self, "scale", real(f"{what}: scale", self.scale, above=0.0))
+            raise InputError(f"{what}: got each={describe_value(self.each)}; expected True or False")
+        object.__setattr__(self, "scale", check_real(f"{what}: scale", self.scale, above=0.0))
         if self.space not in (None, "free", "log", "bounded"):
-            raise InputError(f"{what}: got space={shown(self.space)}; expected one of free, log, bounded")
+            raise InputError(f"{what}: got space={describe_value(self.space)}; expected one of free, log, bounded")
         if self.only is not None:
             given: object = self.only
             given = (given,) if isinstance(given, int) else given
             if isinstance(given, str) or not isinstance(given, Sequence) or not len(given):
-                raise InputError(f"{what}: got only={shown(self.only)}; expected rows, such as (0, 2)")
-            object.__setattr__(self, "only", tuple(whole(f"{what}: only", row) for row in given))
+                raise InputError(f"{what}: got only={describe_value(self.only)}; expected rows, such as (0, 2)")
+            object.__setattr__(self, "only", tuple(check_whole(f"{what}: only", row) for row in given))
         if self.bounds is not None:
             object.__setattr__(self, "bounds", _bounds(what, self.bounds))
 
@@ -62,8 +64,8 @@ class Unknown:
 def _bounds(what: str, given: object) -> Bounds:
     """Return (low, high), each a number or None, the first smaller."""
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
-        raise InputError(f"{what}: got bounds={shown(given)}; expected (low, high), each a number or None")
-    low, high = (None if end is None else real(f"{what}: bounds", end) for end in given)
+        raise InputError(f"{what}: got bounds={describe_value(given)}; expected (low, high), each a number or None")
+    low, high = (None if end is None else check_real(f"{what}: bounds", end) for end in given)
     if low is not None and high is not None and not low < high:
         raise InputError(f"{what}: got bounds {low:g} and {high:g}; expected the first smaller")
     return low, high
@@ -83,6 +85,7 @@ def as_unknowns(sought: Sought) -> tuple[Unknown, ...]:
         )
     if not isinstance(sought, Sequence) or not all(isinstance(item, Unknown | str) for item in sought):
         raise InputError(
-            f'unknowns: got {shown(sought)}; expected starts by name, such as {{"density": 2.0}}, or a list of Unknown'
+            f'unknowns: got {describe_value(sought)}; expected starts by name, such as {{"density": 2.0}}, or a '
+            "list of Unknown"
         )
     return tuple(Unknown(item) if isinstance(item, str) else item for item in sought)

@@ -28,14 +28,14 @@ def simulate(
 
     from diffloom.interfaces import NoGradient
     from diffloom_experiments import build_scene, build_truth
-    from diffloom_fitting.files import explained
+    from diffloom_fitting.files import explain_errors
     from diffloom_fitting.scene import sample_times
     from diffloom_fitting.targets import list_video_times
     from diffloom_fitting.trust import refuse_long_steps
-    from diffloom_fitting.validation import real
+    from diffloom_fitting.validation import check_real
     from diffloom_studio.report.media import write_states, write_video
 
-    real("simulate: --rate [frames/s]", rate, above=0.0)
+    check_real("simulate: --rate [frames/s]", rate, above=0.0)
     loaded = options.load(file)
     scene = build_scene(loaded)
     values = build_truth(loaded, scene) if truth else {}
@@ -55,7 +55,7 @@ def simulate(
             for label in (scene.viewpoints if video else ())
         }
     drawn = time.perf_counter()
-    with explained(folder):
+    with explain_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     write_states(folder / "states.npz", trajectory)
     click.echo(f"simulated {scene.steps} steps in {simulated - begin:.2f} s: {folder / 'states.npz'}")
@@ -84,9 +84,9 @@ def render(
     from diffloom.interfaces import InputError, NoGradient
     from diffloom_experiments import build_scene, build_truth
     from diffloom_fitting.files import new_file
-    from diffloom_fitting.validation import real
+    from diffloom_fitting.validation import check_real
 
-    real("render: --time [s]", moment, least=0.0)
+    check_real("render: --time [s]", moment, least=0.0)
     if Path(out).suffix.lower() != ".png":
         raise InputError(f"render: --out: got {out!r}; images are written as png: give a name that ends in .png")
     loaded = options.load(file)

@@ -120,7 +120,7 @@ def landscape(
     from rich.progress import track
 
     from diffloom_experiments.kinds import build_any
-    from diffloom_fitting.files import explained
+    from diffloom_fitting.files import explain_errors
     from diffloom_fitting.landscape import Axis, evaluate_grid
     from diffloom_studio.report.charts import write_landscape
 
@@ -150,7 +150,7 @@ def landscape(
     else:
         found = evaluate_grid(experiment, axes, lambda points: track(points, "evaluating", transient=True))
     folder = Path(out) if out is not None else Path("landscapes") / Path(file).stem
-    with explained(folder):
+    with explain_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     plot, data = write_landscape(folder, experiment, found, level)
     best = ", ".join(f"{axis.name} = {value:g}" for axis, value in zip(found.axes, found.lowest, strict=True))

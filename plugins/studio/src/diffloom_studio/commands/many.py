@@ -59,7 +59,7 @@ def sweep(
 
     Finished runs are kept, so that an interrupted sweep continues.
     """
-    from diffloom_fitting.files import explained, write_text
+    from diffloom_fitting.files import explain_errors, write_text
     from diffloom_scale.sweeps import Case, collect_outcomes, format_sweep_table, locate_case, make_sweep_data
 
     engine = workers.start()
@@ -86,7 +86,7 @@ def sweep(
         spent = spent or {o["seed"]: o["evaluations"] for o in outcomes}
     if not sections:
         raise click.ClickException(f"no fit is finished in {store}; leave out --finished to run them")
-    with explained(table):
+    with explain_errors(table):
         table.parent.mkdir(parents=True, exist_ok=True)
     write_text(table, format_sweep_table(sections[0][1][0]["title"], sections, note))
     records = ",\n".join(json.dumps(record) for record in make_sweep_data(sections))

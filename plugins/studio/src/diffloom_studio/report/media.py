@@ -14,7 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Trajectory
-from diffloom_fitting.files import explained, new_file, write_bytes
+from diffloom_fitting.files import explain_errors, new_file, write_bytes
 
 Frames = NDArray[np.uint8]
 
@@ -90,7 +90,7 @@ def write_frames(path: str | Path, frames: Tensor, columns: int | None = None, r
     buffer = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(sheet)).save(buffer, format="PNG", optimize=True)
     place = Path(path)
-    with explained(place):
+    with explain_errors(place):
         place.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(place, buffer.getvalue())
     return place

@@ -18,14 +18,14 @@ from PIL import Image
 from diffloom.interfaces import Camera
 from diffloom_fitting import Result
 from diffloom_fitting.numbers import (
+    format_memory,
+    format_number,
+    format_percent,
+    format_seconds,
     format_unit,
+    format_value,
     format_value_lines,
     format_with_caveat,
-    memory,
-    number,
-    percent,
-    seconds,
-    shown,
 )
 from diffloom_fitting.result_tables import get_estimate_heading
 from diffloom_fitting.results import TIMED_PARTS
@@ -195,9 +195,9 @@ def make_headline(result: Result) -> str:
     parts = []
     for e in result.estimates[:4]:
         unit = f" {format_unit(e.unit)}" if e.unit else ""
-        told = f"{e.name} = {shown(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
+        told = f"{e.name} = {format_value(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
         told = format_with_caveat(told, e.caveat)
-        parts.append(told + (f", {percent(e.error)} from the truth" if e.error is not None else ""))
+        parts.append(told + (f", {format_percent(e.error)} from the truth" if e.error is not None else ""))
     more = len(result.estimates) - 4
     return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
 
@@ -205,16 +205,16 @@ def make_headline(result: Result) -> str:
 def make_cards(result: Result) -> list[tuple[str, str]]:
     """Return the key figures as pairs (figure, meaning)."""
     found = [
-        (number(result.loss, 3), f"loss, from {number(result.start_loss, 3)}"),
+        (format_number(result.loss, 3), f"loss, from {format_number(result.start_loss, 3)}"),
         (str(result.iterations), "iterations"),
-        (seconds(result.seconds), "fitting time"),
-        (seconds(result.seconds_per_iteration), "per iteration"),
-        (memory(result.memory), "peak memory"),
+        (format_seconds(result.seconds), "fitting time"),
+        (format_seconds(result.seconds_per_iteration), "per iteration"),
+        (format_memory(result.memory), "peak memory"),
     ]
     if result.compiling >= 0.5:
-        found.insert(4, (seconds(result.compiling), "compiling, once"))
+        found.insert(4, (format_seconds(result.compiling), "compiling, once"))
     if result.holdout_loss is not None:
-        found.insert(1, (number(result.holdout_loss, 3), "loss on the holdout"))
+        found.insert(1, (format_number(result.holdout_loss, 3), "loss on the holdout"))
     return found
 
 
@@ -233,7 +233,7 @@ def make_rows(result: Result) -> list[dict[str, list[str]]]:
             ],
         }
         if known:
-            row |= {"truth": [] if e.truth is None else format_value_lines(e.truth), "error": [percent(e.error)]}
+            row |= {"truth": [] if e.truth is None else format_value_lines(e.truth), "error": [format_percent(e.error)]}
         found.append(row)
     return found
 
@@ -242,7 +242,9 @@ def make_shares(result: Result) -> list[tuple[str, float, str]]:
     """Return the shares of the time: (part, percent of all, seconds)."""
     total = sum(result.shares.values())
     parts = [p for p in TIMED_PARTS if p in result.shares]
-    return [(p, 100.0 * result.shares[p] / total, seconds(result.shares[p])) for p in parts] if total > 0.0 else []
+    return (
+        [(p, 100.0 * result.shares[p] / total, format_seconds(result.shares[p])) for p in parts] if total > 0.0 else []
+    )
 
 
 def give_advice(result: Result, images: bool = True) -> list[str]:

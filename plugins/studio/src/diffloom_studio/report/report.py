@@ -14,10 +14,10 @@ from PIL import Image
 from diffloom.interfaces import InputError
 from diffloom_experiments.run_folder import collect_versions
 from diffloom_fitting import AbstractExperiment, Experiment, GradientCheck, Result
-from diffloom_fitting.files import explained, write_bytes, write_text
-from diffloom_fitting.numbers import number
+from diffloom_fitting.files import explain_errors, write_bytes, write_text
+from diffloom_fitting.numbers import format_number
 from diffloom_fitting.result_tables import result_lines
-from diffloom_fitting.validation import instance, shown as told
+from diffloom_fitting.validation import check_instance, describe_value as told
 from diffloom_studio.report.charts import plot_each_parameter, plot_loss, plot_parameters
 from diffloom_studio.report.control_page import write_control_page
 from diffloom_studio.report.media import find_frame_rate, write_video
@@ -58,10 +58,10 @@ def write_report(
     """
     if not isinstance(folder, str | Path):
         raise InputError(f"write_report: folder: got {told(folder)}; expected the path of a folder")
-    instance("write_report: experiment", experiment, AbstractExperiment)  # type: ignore[type-abstract]
-    instance("write_report: result", result, Result)
+    check_instance("write_report: experiment", experiment, AbstractExperiment)  # type: ignore[type-abstract]
+    check_instance("write_report: result", result, Result)
     folder = Path(folder)
-    with explained(folder):
+    with explain_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     seen, control = list[dict[str, Any]](), None
     data: dict[str, Any] = {"views": [], "scene": None, "first": 0.0, "last": 0.0}
@@ -135,7 +135,7 @@ def _write_view(folder: Path, experiment: Experiment, result: Result, label: str
         "source": Path(target.source).name,
         "frames": len(target),
         "holdout": 0 if holdout is None else len(holdout),
-        "loss": number(result.views[label], 3) if label in result.views else "",
+        "loss": format_number(result.views[label], 3) if label in result.views else "",
         "offset": experiment.scene.viewpoints[label].time_offset,
     }
 
