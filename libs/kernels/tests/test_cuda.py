@@ -252,10 +252,10 @@ def test_a_float_literal_is_found():
 @needs_ptxas
 def test_check_from_the_command_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(cuda_check, "collect", lambda modules: {"test_cuda": program})
-    assert cuda_check.main(["--anew", "--table", str(tmp_path / "format_table")]) == 0
+    assert cuda_check.main(["--anew", "--table", str(tmp_path / "table")]) == 0
     said = capsys.readouterr().out
     assert "8 compilations, 0 faults, 0 known spills" in said
-    assert (tmp_path / "format_table").read_text() in said
+    assert (tmp_path / "table").read_text() in said
     rows = [line.split()[:6] for line in said.splitlines() if line.startswith("test_cuda ")]
     assert rows == [["test_cuda", real, "4", "0", "0", unit] for real, unit in (("float32", "0"), ("float64", "-"))]
     assert cuda_check.main(["--program", "test_cuda", "--dtype", "float32"]) == 0

@@ -50,11 +50,11 @@ def test_device_functions_are_translated():
     from diffloom_kernels import add3, cross3
     from diffloom_kernels.backends import mlir_functions
 
-    again = mlir_functions.translated(cross3)
-    assert again is mlir_functions.translated(cross3)
+    again = mlir_functions.translate_value(cross3)
+    assert again is mlir_functions.translate_value(cross3)
     assert again is not cross3
     assert again.py_func.__code__ is cross3.py_func.__code__
-    assert again.py_func.__globals__["add3"] is mlir_functions.translated(add3)
+    assert again.py_func.__globals__["add3"] is mlir_functions.translate_value(add3)
 
 
 def test_answers_of_rules_are_made_once_and_as_source():

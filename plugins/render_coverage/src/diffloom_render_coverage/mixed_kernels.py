@@ -5,7 +5,7 @@ with corners weighed in space. With c that colour, linear about the centroid, b 
 the pixel, a boundary of the pieces that moves outward by a small area dA changes the loss by g . (c - b) dA: see
 piece_kernels.py. The colour itself changes with the centroid held.
 
-A pixel that is too crowded is divided into 2 x 2 squares, or 4 x 4, and so on, each of which counts by itself.
+A pixel that is too crowded is divided into 2 x 2 squares, or 4 x 4, and so on, each of which is computed alone.
 
 Work items are shared by ``workers``, each with scratch memory of its own. What an item stores belongs to its tile, so
 sums do not depend on the number of workers.
@@ -37,19 +37,19 @@ from .surface_kernels import (
     value_rows,
 )
 
-#: How often the square of a pixel is halved at most: 32 x 32 parts.
+#: Largest number of times that the square of a pixel is halved: 32 x 32 parts.
 DEEPEST = 5
 
 
 @device
 def is_mixed(frame, row, column, limit):
-    """Whether a pixel is divided into pieces."""
+    """Return true if a pixel is divided into pieces."""
     return limit.depth[frame, row, column] < constant(limit.depth[frame, row, column], 0)
 
 
 @device
 def level_of(frame, row, column, limit):
-    """How often the square of a mixed pixel was halved."""
+    """Return the number of times that the square of a mixed pixel was halved."""
     return int(-limit.depth[frame, row, column]) - 1
 
 
