@@ -268,8 +268,8 @@ class _Pieces:
     hidden: Tensor
 
 
-#: Corners of the triangles left of a face whose corners were turned so that the odd one out comes first, as pairs of
-#: local corners; by how many corners are in front.
+#: Triangles that remain of a face, by the number of corners in front: each corner is a pair of the face's corners. The
+#: face is turned so that the corner on a side of its own comes first.
 _WHOLE = (((0, 0), (1, 1), (2, 2)),)
 _ONE = (((0, 0), (0, 1), (0, 2)),)
 _TWO = (((1, 1), (2, 2), (2, 0)), ((2, 0), (1, 0), (1, 1)))

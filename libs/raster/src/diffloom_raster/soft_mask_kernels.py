@@ -98,7 +98,7 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
 
 @device
 def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near, mask):
-    """Write, where too many triangles were counted, the limit that leaves the nearest, and miss anew.
+    """Write, where too many triangles were counted, the limit that keeps the nearest, and the new miss.
 
     e is a stripe of columns of a tile. near: scratch, (entries, TILE).
     """
@@ -151,7 +151,7 @@ def bisect(own, crowded, begin, end, falloff, near):
         enough = number >= R(falloff.most)
         high = where(enough, middle, high)
         low = where(enough, low, middle)
-        # equal distances cannot be told apart any further than this
+        # bisection cannot separate equal distances any further
         if alll(not_lanes(crowded) | (number == R(falloff.most)) | (equal_to(low, near) >= high)):
             break
     return high

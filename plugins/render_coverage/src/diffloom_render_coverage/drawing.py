@@ -66,7 +66,14 @@ class Plan:
         program.run(pipeline, *args, target=target)
 
     def workers(self, items: int) -> int:
-        """How many workers share ``items`` work items."""
+        """Return the number of workers that share a number of work items.
+
+        Args:
+            items: Number of work items.
+
+        Returns:
+            At least 1.
+        """
         return max(1, min(items, WORKERS["cuda" if self.layout.on_cuda else "cpu"]))
 
     def pieces(self, workers: int) -> Pieces:

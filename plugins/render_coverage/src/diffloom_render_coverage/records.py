@@ -76,8 +76,8 @@ class Pieces(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """depth: (frames, rows, columns). Triangles whose nearest corner lies before it are shown in the pixel as they are;
-    MIXED where pieces must be cut out instead, see run_kernels.py. ends: (entries,) whether a slab ends after it."""
+    """depth: (frames, rows, columns). Triangles whose nearest corner lies before it are shown in the pixel whole;
+    MIXED where pieces must be cut out instead, see run_kernels.py. ends: (entries,) true if a slab ends after it."""
 
     depth: Any
     ends: Any

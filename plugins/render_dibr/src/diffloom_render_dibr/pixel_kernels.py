@@ -121,7 +121,7 @@ def chunk_pixels(c, length, pixels):
     return n, begin, minimum(begin + length, first[n + 1])
 
 
-# Three channels are told apart from any number: they are what images have, and need no loop.
+# Three channels, those of an image, are a separate case that needs no loop.
 
 
 @device
