@@ -126,5 +126,8 @@ PIPELINES: tuple[Any, ...] = (
     cameras_adjoint,
 )
 
+#: Kernels that may spill, with the reason.
+SPILLS = {"draw_mixed_adjoint": "pieces, lights and textures of a pixel meet in one body"}
+
 #: Program of the renderer; samples for it are registered by programs.py, which the CUDA check imports.
-program = Program("coverage", PIPELINES)
+program = Program("coverage", PIPELINES, spills=SPILLS)
