@@ -307,7 +307,7 @@ def test_each_residual_is_mended_by_a_gradient_of_its_own():
     step = shortest_step(residuals, rows)
     left = residuals + rows @ step
     assert float(left.norm()) < 0.1 * float(residuals.norm())
-    with pytest.raises(InputError, match="each would take a gradient"):
+    with pytest.raises(InputError, match="each needs a gradient"):
         replace(objective, loss=PixelError()).jacobian(z)
     stage = Stage(LineScan(rate=0.05, trials=10, each=True), 6, stop=Stop())
     goal = aim()
