@@ -371,7 +371,7 @@ def test_the_report_of_a_control_run_shows_the_motion(tmp_path):
 def test_centres_are_of_places():
     assert float(CentreError().value(_at([1.0, 0.0, 0.0]), _wanted([1.0, 0.0, 0.0]))) == 0.0
     assert float(CentreError().value(_at([1.0, 0.0, 0.0]), _wanted([4.0, 0.0, 0.0]))) == pytest.approx(3.0)
-    with pytest.raises(InputError, match="expected places"):
+    with pytest.raises(InputError, match="expected positions"):
         CentreError().value(_at([1.0, 2.0]), _wanted([1.0, 2.0]))
 
 
