@@ -179,9 +179,8 @@ class Stage:
         if self.loss is not None:
             object.__setattr__(self, "loss", check_instance("stage.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
         if self.drawn_by is not None:
-            object.__setattr__(
-                self, "drawn_by", check_instance("stage.drawn_by", self.drawn_by, Renderer, get_renderer)
-            )  # type: ignore[type-abstract]
+            drawn = check_instance("stage.drawn_by", self.drawn_by, Renderer, get_renderer)  # type: ignore[type-abstract]
+            object.__setattr__(self, "drawn_by", drawn)
         check_instance("stage.stop", self.stop, Stop)
         if self.stop.patience is None:
             object.__setattr__(self, "stop", replace(self.stop, patience=chosen.stop_window))

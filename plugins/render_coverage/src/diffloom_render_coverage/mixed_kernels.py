@@ -120,10 +120,10 @@ def draw_mixed(worker, workers, items, wants, setup, scene, shading, images, pie
     tally[worker, 0] = 0
     tally[worker, 1] = 0
     for item in range(worker, items, workers):
-        tile = lists.active[item // setup.groups]
+        tile = lists.active[item // setup.stripes]
         frame, top, left = locate_tile(tile, grid)
         for row in range(top, minimum(top + TILE, grid.height)):
-            for column in range(left + item % setup.groups, minimum(left + TILE, grid.width), setup.groups):
+            for column in range(left + item % setup.stripes, minimum(left + TILE, grid.width), setup.stripes):
                 if is_mixed(frame, row, column, scene.limit):
                     crowded, crossing = draw_pixel(
                         base, frame, tile, row, column, wants, setup, scene, shading, images, pieces
@@ -245,10 +245,10 @@ def draw_mixed_adjoint(worker, workers, items, wants, setup, scene, shading, adj
     """Add the cotangents of the mixed pixels of every ``workers``-th item to the slots."""
     grid, lists, base = setup.frames.grid, scene.lists, worker * SLOTS
     for item in range(worker, items, workers):
-        tile, group = lists.active[item // setup.groups], item % setup.groups
+        tile, group = lists.active[item // setup.stripes], item % setup.stripes
         frame, top, left = locate_tile(tile, grid)
         for row in range(top, minimum(top + TILE, grid.height)):
-            for column in range(left + group, minimum(left + TILE, grid.width), setup.groups):
+            for column in range(left + group, minimum(left + TILE, grid.width), setup.stripes):
                 if is_mixed(frame, row, column, scene.limit):
                     level = level_of(frame, row, column, scene.limit)
                     for part in range(1 << (2 * level)):

@@ -31,14 +31,13 @@ class Edges(NamedTuple):
 
 class Setup(NamedTuple):
     """Values that are the same in every draw of a plan. far: depth where nothing is shown [m]. stripes: slots of an
-    entry. groups: work items that share a tile in the passes over pieces."""
+    entry, and work items that share a tile in the passes over pieces."""
 
     frames: FrameSetup
     rules: Rules
     edges: Edges
     far: float
     stripes: int
-    groups: int
 
 
 class Outlines(NamedTuple):
