@@ -18,7 +18,7 @@ import torch
 from diffloom.interfaces import NoGradient
 from diffloom_experiments import build_experiment, load_file
 from diffloom_fitting.fits import peak_memory
-from diffloom_fitting.goal_outcome import reached
+from diffloom_fitting.goal_outcome import measure_goal
 from diffloom_fitting.loop import advance, begin
 from diffloom_fitting.losses import CentreError
 from diffloom_fitting.optimisers import CmaEs
@@ -77,7 +77,7 @@ def run(name, seed, way, renderer, budget=0, quick=False, more=None):
         if record.iteration > 0 or not errors:
             errors.append(best[1])
         evaluations.append(record.evaluations)
-    met = reached(experiment, state.z)
+    met = measure_goal(experiment, state.z)
     return {
         "experiment": name, "seed": seed, "way": way, "renderer": renderer, "errors": errors, "iou": met.iou,
         "effort": met.effort, "unknowns": experiment.layout.size, "simulations": sum(evaluations),

@@ -58,7 +58,7 @@ def test_a_moving_camera_is_differentiated_and_fitted(renderer):
 
 def test_tracked_poses_equal_those_of_the_waypoints():
     path = [{"time": 0.0, "azimuth": 60.0}, {"time": 0.4, "azimuth": 110.0}]
-    scene = build_experiment(load_file(EXAMPLE, changes={"views.1.camera.path": path})).scene.seen_from("side")
+    scene = build_experiment(load_file(EXAMPLE, changes={"views.1.camera.path": path})).scene.select_view("side")
     times = torch.arange(5, dtype=torch.float64) / 10.0
     moving = scene.viewpoint.camera.camera(torch.float64, {}, times)
     poses = replace(scene, camera=Viewpoint(MovingCamera(moving, times), time_offset=0.05))

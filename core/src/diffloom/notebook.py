@@ -65,11 +65,11 @@ def format_surface_html(surface: Surface) -> str:
     if vertices.numel():
         low, high = vertices.amin(dim=(0, 1)), vertices.amax(dim=(0, 1))
         rows.append(("from, to [m]", f"{format_tensor(low)}, {format_tensor(high)}"))
-    drawn = _drawing(vertices[0].cpu(), surface.faces.cpu()) if 0 < len(surface.faces) <= MOST_FACES else ""
+    drawn = _draw_faces(vertices[0].cpu(), surface.faces.cpu()) if 0 < len(surface.faces) <= MOST_FACES else ""
     return format_html_table(("surface", ""), rows) + drawn
 
 
-def _drawing(vertices: Tensor, faces: Tensor) -> str:
+def _draw_faces(vertices: Tensor, faces: Tensor) -> str:
     """Return an SVG of one frame: faces from back to front, shaded by their angle to the viewer."""
     turn = torch.tensor([[0.82, 0.0, -0.57], [-0.22, 0.92, -0.32], [0.53, 0.39, 0.75]], dtype=vertices.dtype)
     seen = (vertices - 0.5 * (vertices.amin(0) + vertices.amax(0))) @ turn.T

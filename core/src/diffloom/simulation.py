@@ -169,7 +169,7 @@ def _simulate_batch(
         sets = torch.vmap(one, in_dims=(0, 0, 0, None if states is None else 0))(numbers, own, rows, states)
     q, u = ({name: pair[k] for name, pair in sets.items()} for k in (0, 1))
     path = Trajectory(q, u, found[0].times, batch)
-    return path if lengths is None else _padded(path, lengths, dt, time)
+    return path if lengths is None else _pad_trajectory(path, lengths, dt, time)
 
 
 def _lengths(steps: int | Sequence[int], batch: int) -> tuple[int, list[int] | None]:
@@ -182,7 +182,7 @@ def _lengths(steps: int | Sequence[int], batch: int) -> tuple[int, list[int] | N
     return max(lengths), lengths
 
 
-def _padded(path: Trajectory, lengths: list[int], dt: float, start: float) -> Trajectory:
+def _pad_trajectory(path: Trajectory, lengths: list[int], dt: float, start: float) -> Trajectory:
     """Return a trajectory whose frames beyond a scene's length repeat its last one, with the mask of the valid frames.
 
     ``start`` is the time of the first step [s].
@@ -193,12 +193,12 @@ def _padded(path: Trajectory, lengths: list[int], dt: float, start: float) -> Tr
         raise InputError(f"steps: scene {b} ends after {lengths[b]} steps, before the first that is saved")
     last = mask.sum(dim=1) - 1
 
-    def padded(x: Tensor) -> Tensor:
+    def pad(x: Tensor) -> Tensor:
         end = x.detach()[torch.arange(len(x)), last][:, None]
         return torch.where(mask.reshape(*mask.shape, *[1] * (x.dim() - 2)), x, end)
 
-    q = {name: padded(x) for name, (x, _) in path.sets.items()}
-    u = {name: padded(v) for name, (_, v) in path.sets.items()}
+    q = {name: pad(x) for name, (x, _) in path.sets.items()}
+    u = {name: pad(v) for name, (_, v) in path.sets.items()}
     return Trajectory(q, u, path.times, path.batch, mask)
 
 

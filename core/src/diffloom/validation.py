@@ -244,7 +244,7 @@ def check_setting(what: str, value: object, hint: Any) -> None:
         hint: Type annotation.
     """
     if not _fits(value, hint):
-        raise InputError(f"{what}: got {value!r}; expected {_wanted(value, hint)}")
+        raise InputError(f"{what}: got {value!r}; expected {_describe_allowed(value, hint)}")
 
 
 def check_settings(owner: object) -> None:
@@ -319,15 +319,15 @@ def _fits_each(value: object, hints: tuple[Any, ...]) -> bool:
     return len(value) == len(hints) and all(_fits(each, h) for each, h in zip(value, hints, strict=True))
 
 
-def _wanted(value: object, hint: Any) -> str:
+def _describe_allowed(value: object, hint: Any) -> str:
     """Return the values that an annotation allows, in words."""
     if get_origin(hint) in (Union, UnionType):
-        return " or ".join(_wanted(value, each) for each in get_args(hint))
+        return " or ".join(_describe_allowed(value, each) for each in get_args(hint))
     if get_origin(hint) is Literal:
         close = suggest_name(value, [c for c in get_args(hint) if isinstance(c, str)]) if isinstance(value, str) else ""
         return f"one of {', '.join(str(choice) for choice in get_args(hint))}{close}"
     if get_origin(hint) in (tuple, Sequence):
         kinds = get_args(hint) if get_origin(hint) is tuple else (*get_args(hint), Ellipsis)
         count = "several" if Ellipsis in kinds else str(len(kinds))
-        return f"{count} of them, each {_wanted(value, kinds[0])}" if kinds else "nothing"
+        return f"{count} of them, each {_describe_allowed(value, kinds[0])}" if kinds else "nothing"
     return "None" if hint is NoneType else _WORDS.get(hint, getattr(hint, "__name__", str(hint)))

@@ -59,7 +59,7 @@ def test_settings_of_another_form_are_refused():
     with pytest.raises(TypeError, match=r"^Old: a model is checked on its example: .*ExampleSettings\(dt="):
         ExampleSettings.of("Old", {"dt": 0.01, "steps": 5, "fit": "mass"})
     with pytest.raises(TypeError, match="New: example_settings has speed; it may have dt, steps, fit"):
-        settings.changed("New", {"speed": 3})
+        settings.replace_fields("New", {"speed": 3})
 
 
 def test_nothing_is_derived_unless_a_model_says_so():

@@ -37,7 +37,7 @@ from diffloom_fitting import (
     run_search,
 )
 from diffloom_fitting.fits import fit
-from diffloom_fitting.goal_outcome import GoalOutcome, reached
+from diffloom_fitting.goal_outcome import GoalOutcome, measure_goal
 from diffloom_fitting.losses import CentreError, Moments
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan, Progress
@@ -150,7 +150,7 @@ def test_a_policy_holds_its_action_between_observations():
 def test_an_image_policy_observes_the_camera_image():
     scene = policy_scene(IMAGE)
     state = scene.model.initial_state(scene.params)
-    seen = ImageObservation((16, 16)).observed(scene, state, scene.params, {})
+    seen = ImageObservation((16, 16)).observe(scene, state, scene.params, {})
     assert seen.shape == (1, 4, 16, 16)
     assert 0.0 < float(seen[0, 3].mean()) < 1.0
     with pytest.raises(InputError, match="policy: got every=0"):
@@ -359,7 +359,7 @@ def test_the_report_of_a_control_run_shows_the_motion(tmp_path):
     goal = aim()
     experiment = Experiment(scene, goal, [Unknown("policy")], stages=(Stage(Adam(), 3),))
     result = run_fit(experiment)
-    assert result.goal == reached(experiment, result.z)
+    assert result.goal == measure_goal(experiment, result.z)
     page = write_report(tmp_path, experiment, result).read_text()
     assert (tmp_path / "motion.mp4").stat().st_size > 1000
     assert "<h2>Motion</h2>" in page

@@ -14,7 +14,7 @@ from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
 from diffloom_fitting.losses.chroma import LUMA, brightness, with_shared_colour
 from diffloom_fitting.targets import synthesise
-from diffloom_fitting.trust.camera_error import _normal, _recorded, camera_shift
+from diffloom_fitting.trust.camera_error import _normal, _vary_recording, camera_shift
 from diffloom_fitting.trust.linearised import linearise
 from diffloom_fitting.unknowns import Unknown
 from diffloom_studio.report.media import write_video
@@ -61,8 +61,8 @@ def test_a_camera_that_lags_moves_what_is_found():
 def test_codecs_err_in_brightness_and_in_colour_apart():
     rgba = torch.rand((4, 6, 6, 4), dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     image = Image(rgba=rgba)
-    whole = [made.rgba - rgba for made in _recorded(image, coded=False)]
-    apart = [made.rgba - rgba for made in _recorded(image, coded=True)]
+    whole = [made.rgba - rgba for made in _vary_recording(image, coded=False)]
+    apart = [made.rgba - rgba for made in _vary_recording(image, coded=True)]
     assert len(apart) == 2 * len(whole)
     for change, grey, colour in zip(whole, apart[::2], apart[1::2], strict=True):
         assert torch.allclose(grey + colour, change)

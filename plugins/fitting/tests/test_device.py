@@ -62,7 +62,7 @@ def test_by_default_nothing_is_moved():
     scene = scene_on("cpu")
     assert scene.params_with({})["gravity"] is scene.params["gravity"]
     camera = scene.camera.camera(torch.float64)
-    assert device.moved(camera, "cpu") is camera
+    assert device.move_to_device(camera, "cpu") is camera
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

@@ -11,7 +11,7 @@ import diffloom_fitting as fitting
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.scene.lens import blur, spot_weights
-from diffloom_fitting.scene.response import add_background, over, respond_to_light, weigh_by_coverage
+from diffloom_fitting.scene.response import add_background, lay_over, respond_to_light, weigh_by_coverage
 from diffloom_fitting.scene.sensor import LENS_BLUR
 from diffloom_fitting.stages import Schedule, Stage
 
@@ -57,7 +57,7 @@ def test_light_of_an_unbiased_renderer_counts_once():
     painted = torch.rand((1, 3, 4, 4), dtype=D, generator=torch.Generator().manual_seed(2))
     behind = torch.tensor([0.2, 0.5, 0.9], dtype=D)
     weighed = weigh_by_coverage(painted)
-    assert torch.allclose(add_background(weighed, behind), over(painted, behind), atol=1e-15)
+    assert torch.allclose(add_background(weighed, behind), lay_over(painted, behind), atol=1e-15)
     sensor = fitting.Sensor(gain=0.7, gamma=1.4)
     alone = respond_to_light(weighed, sensor, {})
     assert torch.allclose(alone[..., :3], painted[..., 3:] * 0.7 * painted[..., :3] ** 1.4, atol=1e-12)

@@ -158,7 +158,7 @@ def test_a_motion_that_blows_up_with_its_step_is_an_error():
 
 
 def test_a_real_video_has_no_truth_of_a_models_defaults(toy_registry, tmp_path):
-    from diffloom_experiments.experiments import _derived
+    from diffloom_experiments.experiments import _derive_values
 
     class Heavy(toys.ToyModel):
         @property
@@ -172,6 +172,6 @@ def test_a_real_video_has_no_truth_of_a_models_defaults(toy_registry, tmp_path):
     model = Heavy()
     scene = replace(toy_scene(), model=model, params=model.params(torch.float64))
     density = {"density": torch.tensor(4.0, dtype=torch.float64)}
-    assert _derived(scene, {}, {"mass": None}, recorded=True) == {}
-    assert float(_derived(scene, density, {"mass": None}, recorded=True)["mass"]) == 12.0
-    assert float(_derived(scene, {}, {"mass": None}, recorded=False)["mass"]) == 6.0
+    assert _derive_values(scene, {}, {"mass": None}, recorded=True) == {}
+    assert float(_derive_values(scene, density, {"mass": None}, recorded=True)["mass"]) == 12.0
+    assert float(_derive_values(scene, {}, {"mass": None}, recorded=False)["mass"]) == 6.0

@@ -73,7 +73,7 @@ def test_the_loss_is_the_mean_over_views_and_of_the_residuals_squares():
     z = torch.tensor([0.9, 2.1, 0.2], dtype=D)
     each = []
     for label, target in objective.target.by_view().items():
-        alone = replace(objective, scene=objective.scene.seen_from(label), target=Targets({label: target}))
+        alone = replace(objective, scene=objective.scene.select_view(label), target=Targets({label: target}))
         each.append(alone.value(z).value)
     assert each[0] != pytest.approx(each[1], rel=0.1)
     assert objective.value(z).value == pytest.approx(sum(each) / 2, rel=1e-12)
@@ -221,7 +221,7 @@ def test_targets_must_fit_the_cameras():
     with pytest.raises(InputError, match=r"the scene has 2 cameras \(front, side\); call synthesise_views"):
         synthesise(whole.scene, {"gravity": 9.0})
     with pytest.raises(InputError, match="no view 'sode'; did you mean 'side'"):
-        whole.scene.seen_from("sode")
+        whole.scene.select_view("sode")
     with pytest.raises(InputError, match=r"time_offset \[s\]: got nan; expected a number"):
         Viewpoint(FRONT, float("nan"))
     with pytest.raises(InputError, match=r"time_offset = 9 s: the simulation of 0.4 s has no frame"):
@@ -335,7 +335,7 @@ def test_every_view_has_the_background_of_its_own_video(two):
     }  # fmt: skip
     experiment = build_experiment(load_file("two.toml", changes=changes))
     for label, level in (("front", 60), ("side", 160)):
-        behind = experiment.scene.seen_from(label).behind
+        behind = experiment.scene.select_view(label).behind
         assert behind.shape == (*experiment.scene.viewpoints[label].size, 3)
         assert float(behind.mean()) * 255.0 == pytest.approx(level, abs=3.0)
 

@@ -154,7 +154,7 @@ SCENE = {
     "background in 0..255": (lambda: scene(background=255 * torch.ones(16, 16, 3)), "divide by 255, or pass uint8"),
     "integrator a number": (lambda: scene(integrator=4), "scene.integrator: got 4; expected a Integrator"),
     "device": (lambda: scene(device="tpu"), "device: got 'tpu'; expected cpu or cuda"),
-    "another view": (lambda: scene().seen_from("side"), "the scene has no view 'side'"),
+    "another view": (lambda: scene().select_view("side"), "the scene has no view 'side'"),
 }
 UNKNOWN = {
     "no name": (lambda: f.Unknown(""), "Unknown: got the name ''; expected that of a parameter"),

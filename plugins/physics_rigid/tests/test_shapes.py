@@ -63,11 +63,11 @@ def test_exact_integrals_are_the_limit_of_fine_meshes(name: str) -> None:
 
 
 def test_stretching() -> None:
-    ball = SHAPES["sphere"]().scaled(np.array([1.0, 2.0, 3.0]))
+    ball = SHAPES["sphere"]().stretch(np.array([1.0, 2.0, 3.0]))
     assert (ball.kind, ball.smooth) == ("mesh", None)
     assert ball.solid.volume == pytest.approx(6.0 * SHAPES["sphere"]().solid.volume)
-    assert SHAPES["sphere"]().scaled(np.full(3, 2.0)).dims == (1.0,)
-    assert SHAPES["box"]().scaled(np.array([1.0, 2.0, 3.0])).dims == (0.5, 1.0, 1.5)
+    assert SHAPES["sphere"]().stretch(np.full(3, 2.0)).dims == (1.0,)
+    assert SHAPES["box"]().stretch(np.array([1.0, 2.0, 3.0])).dims == (0.5, 1.0, 1.5)
 
 
 def test_wrong_names_and_sizes() -> None:

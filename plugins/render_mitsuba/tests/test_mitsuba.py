@@ -9,7 +9,7 @@ from diffloom import get_renderer
 from diffloom.interfaces import AmbientLight, InputError, PointLight, Surface, Texture, join_surfaces
 from diffloom_render_mitsuba import library
 from diffloom_render_mitsuba.library import why_unavailable
-from diffloom_testing.scenes import camera, chequered, front, gem, lamps, square, with_shading
+from diffloom_testing.scenes import camera, front, gem, lamps, make_chequered, square, with_shading
 
 REAL = torch.float32
 SIZE = (32, 40)
@@ -32,14 +32,14 @@ def sheet():
 
 
 def textured(**changes):
-    base = chequered(REAL)
+    base = make_chequered(REAL)
     return replace(base, texture=replace(base.texture, **changes))
 
 
 def split_uv():
     base = gem(1, REAL)
     uv = torch.rand(24, 2, generator=torch.Generator().manual_seed(4))
-    return Surface(base.vertices, base.faces, texture=Texture(chequered(REAL).texture.image, uv,
+    return Surface(base.vertices, base.faces, texture=Texture(make_chequered(REAL).texture.image, uv,
                                                               torch.arange(24).reshape(8, 3)))  # fmt: skip
 
 

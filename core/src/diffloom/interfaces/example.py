@@ -81,7 +81,7 @@ class ExampleSettings:
             )
         return given
 
-    def changed(self, owner: str, changes: Values) -> ExampleSettings:
+    def replace_fields(self, owner: str, changes: Values) -> ExampleSettings:
         """Return a copy with some fields replaced.
 
         Args:

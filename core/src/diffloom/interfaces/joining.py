@@ -134,7 +134,9 @@ def _colour_tile(surface: Surface, filters: AbstractSet[str]) -> _Tile:
     each = math.ceil(math.sqrt(len(faces)))
     blocks = torch.stack([torch.stack([a, b], dim=-2), torch.stack([c, b + c - a], dim=-2)], dim=-3)
     missing = each * each - len(faces)
-    blocks = torch.cat([blocks, torch.zeros_like(blocks[..., :1, :, :, :]).expand(*_leading(blocks, missing))], dim=-4)
+    blocks = torch.cat(
+        [blocks, torch.zeros_like(blocks[..., :1, :, :, :]).expand(*_block_shape(blocks, missing))], dim=-4
+    )
     image = blocks.unflatten(-4, (each, each)).transpose(-4, -3).flatten(-5, -4).flatten(-3, -2)
     number = torch.arange(len(faces))
     first = 2.0 * torch.stack([number % each, number // each], dim=1).to(dtype)
@@ -142,6 +144,6 @@ def _colour_tile(surface: Surface, filters: AbstractSet[str]) -> _Tile:
     return _Tile(image, first[:, None] + corner)
 
 
-def _leading(blocks: Tensor, count: int) -> tuple[int, ...]:
+def _block_shape(blocks: Tensor, count: int) -> tuple[int, ...]:
     """Return the shape of ``count`` blocks."""
     return (*(int(n) for n in blocks.shape[:-4]), count, 2, 2, 3)

@@ -34,12 +34,12 @@ class Image:
     @property
     def rgb(self) -> Tensor:
         """Colours (frames, height, width, 3)."""
-        return self._asked("rgba")[..., :3]
+        return self._get_output("rgba")[..., :3]
 
     @property
     def alpha(self) -> Tensor:
         """Coverage (frames, height, width), from the silhouette or from rgba."""
-        return self.silhouette if self.silhouette is not None else self._asked("rgba")[..., 3]
+        return self.silhouette if self.silhouette is not None else self._get_output("rgba")[..., 3]
 
     def bytes(self) -> Tensor:
         """Return the frames as bytes, for files and screens.
@@ -47,9 +47,9 @@ class Image:
         Returns:
             (frames, height, width, 4) uint8.
         """
-        return (self._asked("rgba").detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
+        return (self._get_output("rgba").detach().clamp(0.0, 1.0) * 255.0).round().to(torch.uint8)
 
-    def _asked(self, name: str) -> Tensor:
+    def _get_output(self, name: str) -> Tensor:
         """Return an output, or raise AttributeError if it was not requested."""
         value: Tensor | None = getattr(self, name)
         if value is None:

@@ -55,7 +55,7 @@ class _Sets:
             )
         return next(iter(self.sets.values()))
 
-    def _named(self, name: str) -> Pair:
+    def _get_set(self, name: str) -> Pair:
         """Return q and u of one node set."""
         if name not in self.sets:
             raise InputError(f"no node set is called {name!r}; there are: {', '.join(map(repr, self.sets))}")
@@ -89,7 +89,7 @@ class State(_Sets):
                 raise InputError(f"State: q{at} is {x.dtype} and u is {v.dtype}; expected one dtype")
 
     def __getitem__(self, name: str) -> State:
-        return State(*self._named(name), self.time)
+        return State(*self._get_set(name), self.time)
 
     def __repr__(self) -> str:
         return f"State({', '.join(f'{name or chr(113)}: {tuple(x.shape)}' for name, (x, _) in self.sets.items())})"
@@ -205,7 +205,7 @@ class Trajectory(_Sets):
     def __getitem__(self, which: str) -> Trajectory: ...
     def __getitem__(self, which: int | str) -> State | Trajectory:
         if isinstance(which, str):
-            return Trajectory(*self._named(which), self.times, self.batch, self.mask)
+            return Trajectory(*self._get_set(which), self.times, self.batch, self.mask)
         at = (which,) if self.batch is None else (slice(None), which)
         return State(
             {name: x[at] for name, (x, _) in self.sets.items()},

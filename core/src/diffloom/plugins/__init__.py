@@ -28,7 +28,7 @@ from diffloom.plugins.hookspecs import PLUGIN_API, Availability, Factory, Regist
 from diffloom.plugins.kinds import COMMANDS, DIAGNOSTICS, INTEGRATORS, MODELS, RENDERERS, Kind
 from diffloom.plugins.loader import core_registry
 from diffloom.plugins.registry import Registry
-from diffloom.plugins.selection import normalized
+from diffloom.plugins.selection import normalise_name
 
 __all__ = [
     "COMMANDS",
@@ -62,7 +62,7 @@ __all__ = [
     "installed_registry",
     "integrators",
     "models",
-    "normalized",
+    "normalise_name",
     "renderers",
     "use_registry",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 
 from diffloom.plugins.entry import PluginReport, PluginState
 from diffloom.plugins.kinds import HOOK_PREFIX, Kind
-from diffloom.plugins.selection import normalized
+from diffloom.plugins.selection import normalise_name
 
 
 @cache
@@ -24,7 +24,7 @@ def _text() -> str:
 
 
 @cache
-def _published() -> dict[str, dict[str, Any]]:
+def _list_published() -> dict[str, dict[str, Any]]:
     """Return what each distribution defines (plurals of kinds) and registers (names by the plural of their kind)."""
     import json  # imported for missing names alone, because every start calls this module
 
@@ -40,7 +40,7 @@ def list_published_distributions() -> frozenset[str]:
 
 def find_distribution(kind: Kind, name: str) -> str | None:
     """Return the distribution that brings ``name``, or None if no published one does."""
-    for distribution, entry in _published().items():
+    for distribution, entry in _list_published().items():
         if name in entry["registers"].get(kind.plural, ()):
             return distribution
     return None
@@ -49,12 +49,14 @@ def find_distribution(kind: Kind, name: str) -> str | None:
 def find_defining_distribution(hook: str) -> str | None:
     """Return the distribution that defines a registration hook, or None if no published one does."""
     plural = hook.removeprefix(HOOK_PREFIX)
-    return next((distribution for distribution, entry in _published().items() if plural in entry["defines"]), None)
+    return next((distribution for distribution, entry in _list_published().items() if plural in entry["defines"]), None)
 
 
 def list_published_names(kind: Kind) -> tuple[str, ...]:
     """Return the names of all published things of a kind, sorted."""
-    return tuple(sorted(name for entry in _published().values() for name in entry["registers"].get(kind.plural, ())))
+    return tuple(
+        sorted(name for entry in _list_published().values() for name in entry["registers"].get(kind.plural, ()))
+    )
 
 
 def explain_missing(kind: Kind, name: object, installed: Sequence[str], plugins: Iterable[PluginReport]) -> str:
@@ -91,8 +93,8 @@ def _would_offer(kind: Kind, name: str, absent: Sequence[PluginReport]) -> Plugi
         if any(offer.kind == kind and offer.name == name for offer in report.withheld):
             return report
     for report in absent:
-        called = f"-{normalized(report.origin.distribution)}"
-        if normalized(name) == normalized(report.origin.plugin) or called.endswith(f"-{normalized(name)}"):
+        called = f"-{normalise_name(report.origin.distribution)}"
+        if normalise_name(name) == normalise_name(report.origin.plugin) or called.endswith(f"-{normalise_name(name)}"):
             return report
     return None
 
@@ -100,6 +102,6 @@ def _would_offer(kind: Kind, name: str, absent: Sequence[PluginReport]) -> Plugi
 def _whereabouts(distribution: str, absent: Iterable[PluginReport]) -> str:
     """Return the state of a distribution, with the command that installs it."""
     for report in absent:
-        if normalized(report.origin.distribution) == distribution:
+        if normalise_name(report.origin.distribution) == distribution:
             return f"which is {report.state}: {report.reason}"
     return f"which is not installed: pip install {distribution}"

@@ -16,7 +16,7 @@ from diffloom.plugins.entry import Origin, PluginReport, PluginState
 from diffloom.plugins.errors import PluginError, RegistrationError, UnavailableError
 from diffloom.plugins.hookspecs import ENTRY_POINT_GROUP
 from diffloom.plugins.registry import Registry
-from diffloom.plugins.selection import Selection, normalized
+from diffloom.plugins.selection import Selection, normalise_name
 
 CORE = "core"
 _FIELD = re.compile(r"^(Name|Version): (.+)$", re.MULTILINE)
@@ -64,7 +64,7 @@ def _name_and_version(found_in: Distribution) -> tuple[str, str]:
 def _order(candidate: Candidate) -> tuple[bool, str, str]:
     """Return the sort key of a candidate."""
     origin = candidate.origin
-    return normalized(origin.distribution) not in list_published_distributions(), origin.plugin, origin.distribution
+    return normalise_name(origin.distribution) not in list_published_distributions(), origin.plugin, origin.distribution
 
 
 def core_registry(*plugins: str) -> Registry:
@@ -81,7 +81,7 @@ def core_registry(*plugins: str) -> Registry:
     """
     if plugins:
         found = [candidate for candidate in discover() if candidate.origin.plugin in plugins]
-        registry = load_plugins(Selection(only=frozenset(normalized(name) for name in plugins)), found)
+        registry = load_plugins(Selection(only=frozenset(normalise_name(name) for name in plugins)), found)
         registry.raise_if_faulty()
         return registry
     registry = Registry()
@@ -106,7 +106,7 @@ def load_plugins(selection: Selection, candidates: Sequence[Candidate] | None = 
         load.register()
     for load in loads:
         load.withdraw_if_failed()
-    for report in _missing(selection, found):
+    for report in _report_missing(selection, found):
         registry.record(report)
     for report in registry.reports:
         _note(report)
@@ -193,10 +193,10 @@ def _refuse_namesake(origin: Origin, registry: Registry) -> None:
             )
 
 
-def _missing(selection: Selection, found: Iterable[Candidate]) -> list[PluginReport]:
+def _report_missing(selection: Selection, found: Iterable[Candidate]) -> list[PluginReport]:
     """Return reports on plugins that the selection names and that are not installed."""
     origins = [candidate.origin for candidate in found]
-    there = {normalized(name) for origin in origins for name in (origin.plugin, origin.distribution)}
+    there = {normalise_name(name) for origin in origins for name in (origin.plugin, origin.distribution)}
     listing = ", ".join(sorted(origin.plugin for origin in origins)) or "none"
     reports = []
     for name in sorted((selection.only or frozenset()) | selection.without):

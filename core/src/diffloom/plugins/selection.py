@@ -36,11 +36,11 @@ class Selection:
         one none.
         """
         env = os.environ if environment is None else environment
-        return _selected(env.get(ONLY), env.get(EXCEPT, ""), env.get(STRICT, ""), env.get(TRACE, ""))
+        return _make_selection(env.get(ONLY), env.get(EXCEPT, ""), env.get(STRICT, ""), env.get(TRACE, ""))
 
     def refuses(self, plugin: str, distribution: str) -> str | None:
         """Return why a plugin is not loaded, or None."""
-        called = {normalized(plugin), normalized(distribution)}
+        called = {normalise_name(plugin), normalise_name(distribution)}
         if called & self.without:
             return f"switched off by --no-plugin or {EXCEPT}"
         if self.only is not None and not called & self.only:
@@ -49,7 +49,7 @@ class Selection:
 
 
 @lru_cache  # every lookup by name reads the environment
-def _selected(only: str | None, without: str, strict: str, trace: str) -> Selection:
+def _make_selection(only: str | None, without: str, strict: str, trace: str) -> Selection:
     """Return the memoised selection for these values."""
     return Selection(
         only=None if only is None else _names(only),
@@ -59,7 +59,7 @@ def _selected(only: str | None, without: str, strict: str, trace: str) -> Select
     )
 
 
-def normalized(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return one spelling for names that differ only in case and in ``-``, ``_`` and ``.``.
 
     Args:
@@ -73,7 +73,7 @@ def normalized(name: str) -> str:
 
 def _names(text: str) -> frozenset[str]:
     """Return the names in a text, normalised."""
-    return frozenset(normalized(name) for name in re.split(r"[,\s]+", text) if name)
+    return frozenset(normalise_name(name) for name in re.split(r"[,\s]+", text) if name)
 
 
 def _switch(variable: str, given: str) -> bool:

@@ -113,7 +113,7 @@ def _check_gltf(head: Any, size: int) -> None:
     if len(set(children)) < len(children):
         raise InputError("a node of its scene hangs under two others; expected a tree")
     rows = [
-        sum(accessors[index] for part in mesh.get("primitives", ()) for index in _used(part))
+        sum(accessors[index] for part in mesh.get("primitives", ()) for index in _list_accessors(part))
         for mesh in head.get("meshes", ())
     ]
     unfolded = sum(rows[int(node["mesh"])] for node in nodes if "mesh" in node)
@@ -121,7 +121,7 @@ def _check_gltf(head: Any, size: int) -> None:
         raise InputError(f"its scene repeats meshes up to {unfolded} rows; at most {MOST_ROWS} are read")
 
 
-def _used(part: Any) -> list[int]:
+def _list_accessors(part: Any) -> list[int]:
     """Return the accessors of a primitive."""
     indices = [part["indices"]] if "indices" in part else []
     return [int(index) for index in (*part.get("attributes", {}).values(), *indices)]

@@ -269,7 +269,7 @@ def find_flaws(mesh: TetMesh) -> tuple[Flaw, ...]:
     found = (
         (flat, "tet", "have no volume"),
         (inverted, "tet", "are inverted (negative volume)"),
-        (_repeated(mesh.tets) & ~flat, "tet", "repeat an earlier one"),
+        (_find_repeated(mesh.tets) & ~flat, "tet", "repeat an earlier one"),
         (~used, "vertex", "belong to no tetrahedron"),
     )
     return tuple(Flaw(f"{_list_indices(kind, mask)} {words}", True) for mask, kind, words in found if mask.any())
@@ -278,7 +278,7 @@ def find_flaws(mesh: TetMesh) -> tuple[Flaw, ...]:
 def mend(mesh: TetMesh) -> tuple[TetMesh, tuple[str, ...]]:
     """Return a copy without mendable flaws, and one sentence for each repair."""
     done: list[str] = []
-    keep = ~(_flat(mesh) | _repeated(mesh.tets))
+    keep = ~(_flat(mesh) | _find_repeated(mesh.tets))
     if not keep.all():
         done.append(f"removed {_list_indices('tet', ~keep)} (flat or repeated)")
     turned = compute_tet_volumes(mesh.vertices, mesh.tets) < 0.0
@@ -309,7 +309,7 @@ def _flat(mesh: TetMesh) -> NDArray[np.bool_]:
     return flat
 
 
-def _repeated(tets: Ints) -> NDArray[np.bool_]:
+def _find_repeated(tets: Ints) -> NDArray[np.bool_]:
     """Return True (tets,) for every tetrahedron with the four vertices of an earlier one."""
     _, first = np.unique(np.sort(tets, axis=1), axis=0, return_index=True)
     repeated = np.ones(len(tets), dtype=bool)

@@ -182,7 +182,7 @@ def _scalar_fma(a, b, c):
 
 
 @intrinsic
-def _fused(typingctx, a, b, c):
+def _emit_fused(typingctx, a, b, c):
     """Emit LLVM's ``llvm.fmuladd``."""
     def codegen(context, builder, sig, args):
         name = f"llvm.fmuladd.f{a.bitwidth}"
@@ -196,7 +196,7 @@ def _fused(typingctx, a, b, c):
 @overloaded(fma, target="cpu")
 def _cpu_fma(a, b, c):
     """Overload ``fma`` on the CPU by ``llvm.fmuladd`` if all three are of one float type."""
-    return (lambda a, b, c: _fused(a, b, c)) if isinstance(a, types.Float) and a == b == c else None
+    return (lambda a, b, c: _emit_fused(a, b, c)) if isinstance(a, types.Float) and a == b == c else None
 
 
 @overloaded(constant)

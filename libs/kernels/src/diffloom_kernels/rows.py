@@ -208,7 +208,7 @@ def _vec3(typingctx, row):
 
 
 @intrinsic
-def _packed(typingctx, v):
+def _emit_packed(typingctx, v):
     """Emit a vector of four from a tuple of three."""
     lanes = FloatLanes(v[0], 4)
 
@@ -233,7 +233,7 @@ def _cpu_accumulate(acc, rows, s):
     """Overload ``row_accumulate`` on the CPU."""
     if isinstance(rows, KnownRows):
         return lambda acc, rows, s: acc + _load(rows, s)
-    return lambda acc, rows, s: acc + _packed((rows[s, 0], rows[s, 1], rows[s, 2]))
+    return lambda acc, rows, s: acc + _emit_packed((rows[s, 0], rows[s, 1], rows[s, 2]))
 
 
 @_on_cpu(row_sum)
@@ -266,7 +266,7 @@ def _cpu_vec3(row):
 @_on_cpu(row_from_vec3)
 def _cpu_from_vec3(v):
     """Overload ``row_from_vec3`` on the CPU."""
-    return row_from_vec3 if _has_lanes(v) else lambda v: _packed(v)
+    return row_from_vec3 if _has_lanes(v) else lambda v: _emit_packed(v)
 
 
 @_on_cpu(row_load)
@@ -276,7 +276,7 @@ def _cpu_load(a, i):
         return row_load
     if isinstance(a, KnownRows):
         return lambda a, i: _load(a, i)
-    return lambda a, i: _packed((a[i, 0], a[i, 1], a[i, 2]))
+    return lambda a, i: _emit_packed((a[i, 0], a[i, 1], a[i, 2]))
 
 
 @_on_cpu(row_store)

@@ -105,7 +105,7 @@ class SystemEvaluation:
         count = len(many[0])
         adj_q = tuple(x.new_zeros((count, *x.shape)) for x in q)
         adj_u = tuple(v.new_zeros((count, *v.shape)) for v in u)
-        grads = self._kept_gradients() if keep else self._unkept
+        grads = self._get_gradients() if keep else self._unkept
         clock = self.clock(k, at)
         self._run(
             "force_adjoint", clock, _contiguous(q), _contiguous(u), StateCotangents(adj_q, adj_u, many),
@@ -174,7 +174,7 @@ class SystemEvaluation:
             tuple(a.reshape(-1, *v.shape).clone() for a, v in zip(adj[1], u, strict=True)),
             tuple(torch.zeros_like(a.reshape(-1, *v.shape)) for a, v in zip(adj[1], u, strict=True)),
         )
-        grads = self._kept_gradients() if keep else self._unkept
+        grads = self._get_gradients() if keep else self._unkept
         path = self._path(k, moves[:-1], q, u, f)
         for move, here in reversed(list(zip(moves, path, strict=True))):
             self._run_free(
@@ -218,7 +218,7 @@ class SystemEvaluation:
         made = [tuple(map(torch.empty_like, part)) for part in (q, u, u)]
         self._run_free(
             "rates_under_adjoint", States(_contiguous(q), _contiguous(u)), _contiguous(f),
-            States(*map(_contiguous, adj)), StateCotangents(*made), grads=self._kept_gradients(),
+            States(*map(_contiguous, adj)), StateCotangents(*made), grads=self._get_gradients(),
         )  # fmt: skip
         return made[0], made[1], made[2]
 
@@ -255,10 +255,10 @@ class SystemEvaluation:
         Returns:
             Gradients in the order of ``tensors``.
         """
-        compiled: list[Tensor | None] = list(self._kept_gradients().flat())
+        compiled: list[Tensor | None] = list(self._get_gradients().flat())
         return compiled + [g for group in self._torch_gradients for g in group]
 
-    def _kept_gradients(self) -> Gradients:
+    def _get_gradients(self) -> Gradients:
         """Return the summed gradients, zero at first."""
         if self._gradients is None:
             self._gradients = self._binding.gradients()

@@ -160,11 +160,11 @@ class LaneStepper(Stepper):
     def _state(self, like: Tensor) -> States:
         """Return memory for one state of all scenes."""
 
-        def made(width: str) -> Tensors:
+        def make(width: str) -> Tensors:
             sets = [nodes for _, nodes in self._many.system.sets]
             return tuple(like.new_zeros((self._blocks, s.count, getattr(s, width), self._lanes)) for s in sets)
 
-        return States(made("dq"), made("du"))
+        return States(make("dq"), make("du"))
 
     def advance(self, segment: Segment) -> None:
         if segment.count:

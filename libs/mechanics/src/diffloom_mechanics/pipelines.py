@@ -46,10 +46,10 @@ def widen(width: int) -> int:
 def cotangents(system: CompiledSystem, like: torch.Tensor) -> StateCotangents:
     """Return zeros for the cotangents of one state and of its forces."""
 
-    def made(width: str) -> tuple[torch.Tensor, ...]:
+    def make(width: str) -> tuple[torch.Tensor, ...]:
         return tuple(like.new_zeros((nodes.count, widen(getattr(nodes, width)))) for _, nodes in system.sets)
 
-    return StateCotangents(made("dq"), made("du"), made("du"))
+    return StateCotangents(make("dq"), make("du"), make("du"))
 
 
 def states(system: CompiledSystem, like: torch.Tensor, count: int | None = None) -> States:

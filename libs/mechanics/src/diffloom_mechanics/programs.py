@@ -55,11 +55,11 @@ def build_sample_program(
         return None
     system = dynamics.compiled
 
-    def chosen(dtype: Any) -> dict[str, tuple[Any, ...]]:
+    def choose_samples(dtype: Any) -> dict[str, tuple[Any, ...]]:
         found = samples(system, dtype)
         return {each.__name__: found[each.__name__] for each in pipelines if each.__name__ in found}
 
-    return Program(name or system.label, pipelines, chosen, spills)
+    return Program(name or system.label, pipelines, choose_samples, spills)
 
 
 def samples(system: CompiledSystem, dtype: Any) -> dict[str, tuple[Any, ...]]:

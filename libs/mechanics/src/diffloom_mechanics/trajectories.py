@@ -81,7 +81,7 @@ def run_explicit_rollout(
     """
     system, dt = _mechanics(dynamics), check_step(dt)
 
-    def compiled(system: CompiledSystem) -> MakeStepper:
+    def make_compiled(system: CompiledSystem) -> MakeStepper:
         return lambda tensors, needed: CompiledStepper(system, scheme, tensors, dt, needed, target)
 
     def make(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
@@ -98,7 +98,9 @@ def run_explicit_rollout(
     given: dict[str, Any] = {"dt": dt, "steps": steps, "save": save, "gradient": gradient}
     if system.torch_terms:
         return run_stepper(system, make, state, **given)
-    return run_stepper(system, compiled(system.compiled), state, **given, of_copies=compiled, of_lanes=in_lanes)
+    return run_stepper(
+        system, make_compiled(system.compiled), state, **given, of_copies=make_compiled, of_lanes=in_lanes
+    )
 
 
 def run_implicit_rollout(

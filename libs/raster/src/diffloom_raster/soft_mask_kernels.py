@@ -39,7 +39,7 @@ def counted_distance(x, y, n, three, sides, sibling):
 
 
 @device
-def missed(d2, sharpness, like):
+def miss_probability(d2, sharpness, like):
     """Return 1 - p."""
     R = like.dtype.type
     return maximum(R(1.0) - expv(-sharpness * d2), d2 * R(0.0) + R(LEAST))
@@ -88,7 +88,7 @@ def soften(e, grid, lists, open_tile, box, sides, sibling, which, falloff, mask)
                     near = (which[frame, row, here] < zero) & (d2 <= reach2)
                     if any_lane(near):
                         product, number = miss[frame, row, here], limit[frame, row, here]
-                        miss[frame, row, here] = where(near, product * missed(d2, sharpness, sides), product)
+                        miss[frame, row, here] = where(near, product * miss_probability(d2, sharpness, sides), product)
                         limit[frame, row, here] = where(near, number + one, number)
                         bits |= 1 << (row - top)
         mask.touched[(k * TILE + s % TILE) // width] = bits
@@ -128,7 +128,7 @@ def choose_nearest(e, grid, lists, open_tile, box, sides, sibling, falloff, near
                 d2 = near[k, own]
                 counts = d2 <= last
                 if any_lane(counts & crowded):
-                    product = where(counts, product * missed(d2, sharpness, sides), product)
+                    product = where(counts, product * miss_probability(d2, sharpness, sides), product)
             miss[frame, row, here] = where(crowded, product, miss[frame, row, here])
             limit[frame, row, here] = where(crowded, last, limit[frame, row, here])
 
@@ -202,7 +202,7 @@ def soften_adjoint(e, grid, lists, open_tile, sides, sibling, falloff, mask, adj
             if sibling.shape[0] > 0:
                 d2 = counted_distance(x, grid.rows[row], n, three, sides, sibling)
             p = expv(-sharpness * d2)
-            clear = missed(d2, sharpness, sides)
+            clear = miss_probability(d2, sharpness, sides)
             counts = (d2 <= mask.limit[frame, row, here]) & (clear > R(LEAST))
             f = where(counts, w * sharpness * p / clear, zero)
             f = f + f

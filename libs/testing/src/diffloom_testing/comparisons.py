@@ -106,14 +106,14 @@ def require_matching_gradients(
         found = compare_gradient(function, inputs, step=step, directions=directions)
         best = found if best is None else [min(pair, key=_badness) for pair in zip(best, found, strict=True)]
         if all(c.error <= tolerance for c in best):
-            return _counted(best)
+            return _count_nonzero(best)
     assert best is not None
     # The longest step decides which derivatives vanish, because rounding hides least there.
     longest = compare_gradient(function, inputs, step=max(steps), directions=directions)
     best = [quiet if quiet.silent else c for c, quiet in zip(best, longest, strict=True)]
     wrong = [c for c in best if not (c.silent or c.error <= tolerance)]
     if not wrong:
-        return _counted(best)
+        return _count_nonzero(best)
     raise Failure(
         "; ".join(
             f"d/d {c.name}: the gradient gives {c.autograd:.6g}, differences {c.differences:.6g} "
@@ -143,7 +143,7 @@ def describe_worst(comparisons: Sequence[GradientComparison]) -> str:
     return f"worst relative error {max(felt):.1e}{part}"
 
 
-def _counted(comparisons: list[GradientComparison]) -> list[GradientComparison]:
+def _count_nonzero(comparisons: list[GradientComparison]) -> list[GradientComparison]:
     """Count the comparisons that do not vanish, and return all."""
     count_comparisons(sum(not c.silent for c in comparisons))
     return comparisons

@@ -66,7 +66,7 @@ def parametrize_with_checks(
 def find_subject(given: Any) -> Subject:
     """Return the subject of a registered name, a class or an instance."""
     if isinstance(given, str):
-        return _named(given)
+        return _find_subject(given)
     for kind in suite_names():
         suite = get_suite(kind)
         if isinstance(given, suite.interface) or (isinstance(given, type) and issubclass(given, suite.interface)):
@@ -76,7 +76,7 @@ def find_subject(given: Any) -> Subject:
     )
 
 
-def _named(given: str) -> Subject:
+def _find_subject(given: str) -> Subject:
     """Return the subject of a name, optionally with its kind before it."""
     *kinds, name = given.split()
     registry = current_registry()

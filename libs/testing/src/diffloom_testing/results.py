@@ -243,12 +243,12 @@ def expand_cases(checks: tuple[Check, ...], subject: Any) -> Iterator[Item]:
         try:
             cases = each.cases(subject)
         except Exception as error:
-            yield Item(_unlisted(each, error), subject)
+            yield Item(_make_listing_check(each, error), subject)
         else:
             yield from (Item(each, subject, case) for case in cases)
 
 
-def _unlisted(each: Check, error: Exception) -> Check:
+def _make_listing_check(each: Check, error: Exception) -> Check:
     """Return a check that fails with the error of listing its cases."""
 
     def fail(subject: Any) -> None:

@@ -72,7 +72,7 @@ def square(depth: float, half: float = 0.5, dtype: torch.dtype = torch.float64) 
     return Surface(torch.tensor([rows], dtype=dtype), faces, colours=torch.tensor([0.8, 0.4, 0.2], dtype=dtype))
 
 
-def chequered(dtype: torch.dtype = torch.float64) -> Surface:
+def make_chequered(dtype: torch.dtype = torch.float64) -> Surface:
     """Return the gem under a texture of 5 x 4 texels."""
     bare = gem(dtype=dtype)
     random = torch.Generator().manual_seed(3)

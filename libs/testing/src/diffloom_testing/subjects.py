@@ -197,7 +197,7 @@ def model_subject(given: Any, settings: Mapping[str, Any] | None = None) -> Mode
     title = str(name or getattr(owner, "__name__", owner))
     if not (isinstance(owner, type) and issubclass(owner, Model)):
         raise TypeError(f"{title}: got a factory, which has no example(); expected a Model class or a model")
-    example = ExampleSettings.of(title, owner.example_settings).changed(title, settings or {})
+    example = ExampleSettings.of(title, owner.example_settings).replace_fields(title, settings or {})
     return ModelSubject(title, (lambda: copy.deepcopy(found)) if isinstance(found, Model) else owner.example, example)
 
 

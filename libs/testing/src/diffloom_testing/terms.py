@@ -102,14 +102,14 @@ def refuses_others(subject: TermSubject) -> str:
         require(isinstance(reason, str) and len(reason.split()) > 4, f"refuses() says {reason!r}; say what it fits")
         tried.append("nodes of one coordinate")
     for name, model in subject.refused_models.items():
-        require_refusal(f"the model {name!r}", _adding(subject.term, model), TERM, type(model).__name__)
+        require_refusal(f"the model {name!r}", make_term_adder(subject.term, model), TERM, type(model).__name__)
         tried.append(name)
     if not tried:
         raise Skip("it fits everything that is installed")
     return f"refused: {', '.join(tried)}"
 
 
-def _adding(term: ForceTerm, model: Model) -> Callable[[], object]:
+def make_term_adder(term: ForceTerm, model: Model) -> Callable[[], object]:
     """Return a function that adds the term to a model."""
     return lambda: WithTerms(model, {TERM: term})
 

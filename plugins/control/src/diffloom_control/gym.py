@@ -150,10 +150,10 @@ def _split_frames(task: ControlTask, values: Mapping[str, Tensor]) -> list[Frame
     """Return the frames of a task's target."""
     views, found = task.target.by_view(), []
     for label, target in views.items():
-        scene = task.scene.seen_from(label)
+        scene = task.scene.select_view(label)
         for k in range(len(target)):
             one = target.select([k])
-            times = scene.exposed(one.times + scene.viewpoint.time_offset, values)
+            times = scene.get_exposure_times(one.times + scene.viewpoint.time_offset, values)
             sampling = sample_times(times, scene.dt, scene.steps)
             found.append(FrameTarget(scene, one, sampling, 1.0 / (len(views) * len(target))))
     return found
@@ -231,7 +231,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         if self._make is not None:
             self.task = self._make(int(self.np_random.integers(2**31)) if seed is None else seed)
         given = dict((options or {}).get("values", {}))
-        self.task.scene.known(given, "gym: options")
+        self.task.scene.check_known(given, "gym: options")
         checked = self.task.scene.model.params(self.task.scene.dtype, **given)
         self._begin({name: checked[name] for name in given})
         return self._stack_observation(), self._make_info()
@@ -308,7 +308,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
     def _observe(self, observe: Observation) -> Tensor:
         with torch.no_grad():
-            return observe.observed(self.task.scene, self._state, self._params, self._values)
+            return observe.observe(self.task.scene, self._state, self._params, self._values)
 
     def _stack_observation(self) -> Array:
         shown, self._past = update_memory(self._past, self._observe(self.observe), self.observe.count)

@@ -57,7 +57,7 @@ class StateObservation(Observation):
 
     nodes: tuple[int, ...] | None = None
 
-    def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+    def observe(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
         rows = slice(None) if self.nodes is None else list(self.nodes)
         parts = [part[rows].reshape(-1) for pair in state.sets.values() for part in pair]
         return torch.cat(parts)[None]
@@ -87,7 +87,7 @@ class ImageObservation(Observation):
     def count(self) -> int:
         return self.frames
 
-    def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+    def observe(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
         frame = Trajectory(
             {name: q[None] for name, (q, _) in state.sets.items()},
             {name: u[None] for name, (_, u) in state.sets.items()},

@@ -143,7 +143,7 @@ def build_target_scene(loaded: Loaded, scene: Scene, changes: Mapping[str, Any])
     except ValidationError as error:
         raise InputError(f"target.scene cannot be used:\n{explain_faults(error, ExperimentFile)}") from error
     made = build_scene(replace(loaded, content=content, raw=data, name="target.scene"))
-    return made.seen_from(scene.label) if content.views else made
+    return made.select_view(scene.label) if content.views else made
 
 
 def apply_guess(content: ExperimentFile, scene: Scene, target: AnyTarget) -> tuple[ExperimentFile, Scene]:
@@ -206,7 +206,7 @@ def build_targets(loaded: Loaded, scene: Scene, truth: dict[str, Tensor]) -> tup
     for number, view in enumerate(views):
         own = merge_tables(table, view.target)
         try:
-            whole, recorded = _target(loaded, scene.seen_from(view.label), truth, own)
+            whole, recorded = _target(loaded, scene.select_view(view.label), truth, own)
             used[view.label], aside = choose_frames(whole, own.frames)
         except InputError as error:
             raise InputError(f"views.{number} ({view.label}): {error}") from error
@@ -229,12 +229,12 @@ def _target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: Targe
         for key in OF_VIDEOS:
             if key in table.model_fields_set and getattr(table, key) is not None:
                 raise InputError(f"target.{key}: only a video has one; give target.video")
-        return _synthesised(loaded, scene, truth, table), scene
+        return _synthesise_target(loaded, scene, truth, table), scene
     if table.scene:
         raise InputError("target.scene: a video is not simulated; leave it out, or leave out target.video")
     if table.renderer is not None:
         raise InputError("target.renderer: a video is not rendered; leave it out, or leave out target.video")
-    return _recorded(loaded.folder, scene, truth, table)
+    return _read_recording(loaded.folder, scene, truth, table)
 
 
 def choose_frames(target: Target, table: FramesTable) -> tuple[Target, Target | None]:
@@ -270,7 +270,7 @@ def _aside(table: FramesTable, count: int, used: list[int]) -> list[int]:
     return [i for i in range(first, count) if i not in used]
 
 
-def _synthesised(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
+def _synthesise_target(loaded: Loaded, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> Target:
     """Synthesise the target from the true values."""
     if not truth and not table.scene:
         raise InputError("truth: this is empty; a synthesised target needs the true values of what is unknown")
@@ -319,7 +319,7 @@ def _plate(folder: Path, scene: Scene, table: TargetTable, part: PlateTable) -> 
     return shown.median(dim=0).values.to(scene.dtype)
 
 
-def _recorded(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
+def _read_recording(folder: Path, scene: Scene, truth: dict[str, Tensor], table: TargetTable) -> tuple[Target, Scene]:
     """Read the target from a video, and return it with the scene and its background."""
     assert table.video is not None
     offset = scene.viewpoint.time_offset

@@ -50,10 +50,10 @@ def make_env(
     if not fresh:
         return SceneEnv(make_task(build_experiment(load_file(path, changes=given, quick=quick))), **settings)
 
-    def drawn(seed: int) -> ControlTask:
+    def make_drawn_task(seed: int) -> ControlTask:
         return make_task(build_experiment(load_file(path, changes={**given, "seed": seed}, quick=quick)))
 
-    return SceneEnv(drawn, **settings)
+    return SceneEnv(make_drawn_task, **settings)
 
 
 def _register() -> None:

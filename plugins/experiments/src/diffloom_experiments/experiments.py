@@ -50,9 +50,9 @@ def expand_windows(content: ExperimentFile, count: int) -> ExperimentFile:
     unknowns: dict[str, UnknownTable] = {}
     for name, table in content.unknowns.items():
         unknowns |= _each(name, table, count) if name in own else {name: table}
-    stages = [s.model_copy(update={"only": None if s.only is None else _named(s.only, own, count)})
+    stages = [s.model_copy(update={"only": None if s.only is None else _expand_names(s.only, own, count)})
               for s in content.stages]  # fmt: skip
-    gaussian = {one: t for name, t in content.prior.gaussian.items() for one in _named([name], own, count)}
+    gaussian = {one: t for name, t in content.prior.gaussian.items() for one in _expand_names([name], own, count)}
     prior = content.prior.model_copy(update={"gaussian": gaussian})
     return content.model_copy(update={"unknowns": unknowns, "stages": stages, "prior": prior})
 
@@ -70,7 +70,7 @@ def _each(name: str, table: UnknownTable, count: int) -> dict[str, UnknownTable]
     }
 
 
-def _named(names: Sequence[str], own: dict[str, UnknownTable], count: int) -> list[str]:
+def _expand_names(names: Sequence[str], own: dict[str, UnknownTable], count: int) -> list[str]:
     """Return names with those of windowed unknowns expanded."""
     return [one for n in names for one in ([f"{n}{OF_WINDOW}{k + 1}" for k in range(count)] if n in own else [n])]
 
@@ -116,7 +116,7 @@ def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
     return make_true_values(scene, values)
 
 
-def _derived(
+def _derive_values(
     scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any], recorded: bool
 ) -> dict[str, Tensor]:
     """Return the true values of unknowns that follow from other true values, such as masses from densities.
@@ -148,7 +148,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     target, holdout, scene = build_targets(loaded, scene, truth)
     content, scene = apply_guess(content, scene, target)
     content = expand_windows(content, len(scene.windows) + 1)
-    truth = truth | _derived(scene, truth, content.unknowns, _is_recorded(content))
+    truth = truth | _derive_values(scene, truth, content.unknowns, _is_recorded(content))
     target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
     unknowns = [
         Unknown(
@@ -159,10 +159,10 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     ]  # fmt: skip
     even = content.prior.even
     made = Experiment(
-        scene, target, unknowns, _seen_in(content, _loss(_named_loss(content, target), "loss")),
+        scene, target, unknowns, _restrict_to_region(content, _loss(_named_loss(content, target), "loss")),
         tuple(_stage(stage, f"stages.{n}", loaded) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.accept_loss,
-        ShareEvenly.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
+        ShareEvenly.build(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
     )  # fmt: skip
@@ -266,7 +266,7 @@ def _named_loss(content: ExperimentFile, target: AnyTarget) -> Named:
     return Named(name="centre" if goal.masks is None else "silhouette")
 
 
-def _seen_in(content: ExperimentFile, loss: Loss) -> Loss:
+def _restrict_to_region(content: ExperimentFile, loss: Loss) -> Loss:
     """Return a loss restricted to the target's region."""
     region = None if content.target is None else content.target.region
     return loss if region is None or not loss.outputs else RegionLoss(region, loss)
@@ -284,7 +284,7 @@ def _stage(table: StageTable, place: str, loaded: Loaded) -> Stage:
         _schedule(table.rate, 1.0),
         _schedule(table.horizon, 1.0),
         {key: _schedule(value, 0.0) for key, value in table.renderer.get(renderer, {}).items()},
-        None if loss is None else _seen_in(content, loss),
+        None if loss is None else _restrict_to_region(content, loss),
         changing,
         None if table.only is None else tuple(table.only),
         tuple(table.shared),

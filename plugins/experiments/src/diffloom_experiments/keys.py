@@ -66,11 +66,11 @@ def _line(fault: dict[str, Any], schema: type[BaseModel]) -> str:
     if kind == "missing":
         return f"{place}: this is missing; it must be given"
     given = fault.get("input")
-    expected = EXPECTED.get(kind) or _expected(fault)
+    expected = EXPECTED.get(kind) or _describe_expected(fault)
     return f"{place}: got {given!r}; expected {expected}"
 
 
-def _expected(fault: dict[str, Any]) -> str:
+def _describe_expected(fault: dict[str, Any]) -> str:
     """Return the expected value, in words."""
     from diffloom.validation import suggest_name
 
@@ -265,7 +265,7 @@ def json_schema(schema: type[BaseModel] = ExperimentFile) -> dict[str, Any]:
     for table in (found, *definitions.values()):
         properties = table.get("properties", {})
         for name, value in properties.items():
-            properties[name] = _drawn(value)
+            properties[name] = _allow_draw(value)
     found["properties"]["variants"] = {
         "type": "object",
         "description": "changes by name, put in with --variant or --quick, such as [variants.quick]",
@@ -288,7 +288,7 @@ def json_schema(schema: type[BaseModel] = ExperimentFile) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
-def _drawn(value: dict[str, Any]) -> dict[str, Any]:
+def _allow_draw(value: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a property that may also be a draw."""
     if value.get("type") == "object" or not {"type", "anyOf", "$ref", "enum", "const"} & set(value):
         return value

@@ -180,7 +180,7 @@ class ExperimentKind(ABC):
     @property
     def description(self) -> str:
         """Noun with the tables that mark a file of this kind."""
-        return f"{self.noun} ({_bracketed(self.tables)})" if self.tables else self.noun
+        return f"{self.noun} ({_format_table_names(self.tables)})" if self.tables else self.noun
 
 
 class VideoKind(ExperimentKind):
@@ -276,7 +276,7 @@ def recognise(raw: Mapping[str, Any], name: str) -> ExperimentKind:
     claimed = {each: [table for table in kind.tables if table in raw] for each, kind in kinds.items()}
     claimed = {each: tables for each, tables in claimed.items() if tables}
     if len(claimed) > 1:
-        listed = " and ".join(f"{each!r} by {_bracketed(tables)}" for each, tables in claimed.items())
+        listed = " and ".join(f"{each!r} by {_format_table_names(tables)}" for each, tables in claimed.items())
         raise InputError(f"{name}: it is claimed by more than one kind of experiment file: {listed}; keep one of them")
     return kinds[next(iter(claimed), "video")]
 
@@ -337,6 +337,6 @@ def build_any(loaded: LoadedFile) -> Any:
     return recognise(loaded.raw, loaded.name).build(loaded)
 
 
-def _bracketed(tables: Sequence[str]) -> str:
+def _format_table_names(tables: Sequence[str]) -> str:
     """Return table names in brackets."""
     return ", ".join(f"[{table}]" for table in tables)

@@ -229,13 +229,13 @@ def _crosses_renderers(data: Mapping[str, Any], changes: Mapping[str, Any]) -> b
     changed = override(
         data, {place: value for place, value in changes.items() if place.split(".")[0] in _RENDERER_TABLES}
     )
-    fit = _named(changed.get("renderer"), "name", RendererTable().name)
-    common = _named(changed.get("target"), "renderer", None)
+    fit = _get_entry(changed.get("renderer"), "name", RendererTable().name)
+    common = _get_entry(changed.get("target"), "renderer", None)
     views = changed.get("views") or [{}]
-    drawn = [_named(view.get("target"), "renderer", common) for view in views if isinstance(view, Mapping)]
+    drawn = [_get_entry(view.get("target"), "renderer", common) for view in views if isinstance(view, Mapping)]
     return any(name not in (None, fit) for name in drawn)
 
 
-def _named(table: Any, key: str, otherwise: Any) -> Any:
+def _get_entry(table: Any, key: str, otherwise: Any) -> Any:
     """Return an entry of a table that may be absent or malformed."""
     return table.get(key, otherwise) if isinstance(table, Mapping) else otherwise

@@ -175,7 +175,7 @@ def _run_experiment(experiment: Experiment) -> None:
         objective.value(z)
     with torch.no_grad():
         for label, target in experiment.target.by_view().items():
-            scene = experiment.scene.seen_from(label)
+            scene = experiment.scene.select_view(label)
             scene.render(experiment.layout.decode(z), target.times[:STEPS], ("rgba",), NoGradient())
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.costs import ControlCosts
-from diffloom_fitting.goal_outcome import reached
+from diffloom_fitting.goal_outcome import measure_goal
 from diffloom_fitting.kinds import get_loss
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.losses.track import track_distance
@@ -304,7 +304,7 @@ class Experiment(AbstractExperiment):
             "track_pixels": track_distance(whole, z),
             "holdout_pixels": None if aside is None else track_distance(aside, z),
             "views": whole.losses(z) if len(self.scene.viewpoints) > 1 else {},
-            "goal": reached(self, z) if self.target.goal else None,
+            "goal": measure_goal(self, z) if self.target.goal else None,
         }
 
     def objective(self, target: AnyTarget | None = None) -> Objective:
@@ -359,7 +359,7 @@ class Experiment(AbstractExperiment):
 
     def _stage_objective(self, stage: Stage, horizon: float, changes: Mapping[str, float]) -> Objective:
         loss = stage.loss or self.loss
-        of_loss, of_model = (_named_from(prefix, changes) for prefix in (LOSS, PARAMS))
+        of_loss, of_model = (_select_prefixed(prefix, changes) for prefix in (LOSS, PARAMS))
         if of_loss:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
         scene = self.scene if stage.drawn_by is None else self.scene.with_renderer(stage.drawn_by)
@@ -380,8 +380,8 @@ def _check_views(scene: Scene, target: AnyTarget) -> None:
     views = target.by_view()
     if set(views) != set(scene.viewpoints):
         raise InputError(
-            f"experiment.target: got the views {_named(views)}, and the scene has {_named(scene.viewpoints)}; give "
-            "every camera a target under its label"
+            f"experiment.target: got the views {_join_labels(views)}, and the scene has "
+            f"{_join_labels(scene.viewpoints)}; give every camera a target under its label"
         )
     for label, one in views.items():
         size, own = one.size, scene.viewpoints[label].size
@@ -406,9 +406,9 @@ def _check_times(scene: Scene, label: str, target: Target) -> None:
         )
 
 
-def _named_from(prefix: str, changes: Mapping[str, float]) -> dict[str, float]:
+def _select_prefixed(prefix: str, changes: Mapping[str, float]) -> dict[str, float]:
     return {name.removeprefix(prefix): value for name, value in changes.items() if name.startswith(prefix)}
 
 
-def _named(views: Iterable[str]) -> str:
+def _join_labels(views: Iterable[str]) -> str:
     return ", ".join(repr(label) if label else "(one without a label)" for label in views)

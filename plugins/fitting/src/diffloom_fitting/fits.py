@@ -85,7 +85,7 @@ def fit(
         scene, observe_iteration(scene, target), as_unknowns(unknowns), error, (stage,),
         seed=check_whole("fit: seed", seed), uncertainty=uncertainty,
     )  # fmt: skip
-    with _shown(experiment, progress) as show:
+    with _open_display(experiment, progress) as show:
 
         def observe(state: FitState, record: Record) -> None:
             for one in (observer, show):
@@ -96,7 +96,7 @@ def fit(
 
 
 @contextmanager
-def _shown(experiment: Experiment, progress: bool | None) -> Iterator[Observer | None]:
+def _open_display(experiment: Experiment, progress: bool | None) -> Iterator[Observer | None]:
     """Context manager: the display of progress, or None if there is none."""
     if progress is False or (progress is None and "IPython" not in sys.modules):
         yield None
@@ -122,7 +122,7 @@ def observe_iteration(scene: Scene, target: object) -> AnyTarget:
         read: Target = TARGET_READERS.get("video")(target, scene)
         return read
     if isinstance(target, Mapping):
-        views = {label: observe_iteration(scene.seen_from(label), one) for label, one in target.items()}
+        views = {label: observe_iteration(scene.select_view(label), one) for label, one in target.items()}
         return as_targets(views)  # type: ignore[arg-type]
     hint = "; give the frames' times too: Target(times, frames)" if hasattr(target, "shape") else ""
     raise InputError(f"fit: target: got {describe_value(target)}; expected a Target or the path of a video{hint}")
@@ -240,14 +240,14 @@ def _estimates(
         if true is not None and slot.only is not None and slot.base is not None:
             true = true.expand(slot.base.shape)[list(slot.only)]
         sure = uncertainty.deviation.get(slot.name) if isinstance(uncertainty, Uncertainty) else None
-        sure, caveat = _told(sure, verdict)
+        sure, caveat = _choose_deviation(sure, verdict)
         drawn = uncertainty.posterior if isinstance(uncertainty, Uncertainty) and sure is not None else None
         between = None if drawn is None else drawn.interval(slot.name)
         rows.append(Estimate(slot.name, slot.unit, began[slot.name], found[slot.name], sure, true, caveat, between))
     return tuple(rows)
 
 
-def _told(deviation: Tensor | None, verdict: Verdict) -> tuple[Tensor | None, str]:
+def _choose_deviation(deviation: Tensor | None, verdict: Verdict) -> tuple[Tensor | None, str]:
     """Return the deviation that may be shown, and its caveat: an amber or red fit shows no bare ±."""
     if deviation is None or verdict.level == "green":
         return deviation, ""

@@ -65,13 +65,13 @@ class GoalOutcome:
         return "came near the goal" if self.iou >= NEAR else "did not reach the goal"
 
 
-def reached(experiment: Experiment, z: Tensor) -> GoalOutcome:
+def measure_goal(experiment: Experiment, z: Tensor) -> GoalOutcome:
     """Measure how near the goals of an experiment are with the unknowns at ``z``."""
     ious, gaps, effort = [], [], 0.0
     with torch.no_grad():
         values = experiment.layout.decode(z)
         for label, target in experiment.target.by_view().items():
-            scene = experiment.scene.seen_from(label)
+            scene = experiment.scene.select_view(label)
             drawn = target.masks is not None or (target.frames is not None and target.frames.shape[-1] == 4)
             outputs = ("silhouette",) if drawn else ()
             view = scene.render(values, target.times + scene.viewpoint.time_offset, outputs, NoGradient())
@@ -97,7 +97,7 @@ def _off_track(experiment: Experiment, z: Tensor) -> float | None:
     with torch.no_grad():
         views = replace(experiment.objective(), loss=loss).views(z, gradient=False)
     squares = [
-        float(loss.distances(views[label], target).square().mean() / experiment.scene.seen_from(label).size[0] ** 2)
+        float(loss.distances(views[label], target).square().mean() / experiment.scene.select_view(label).size[0] ** 2)
         for label, target in targets.items()
     ]
     return math.sqrt(sum(squares) / len(squares))

@@ -155,7 +155,7 @@ class Objective(Problem):
             Views by label.
         """
         scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
-        whole, parts = self.sampling(values)
+        whole, parts = self.find_sampling(values)
         with self.stopwatch.timing("simulate"):
             if gradient:
                 made = scene.rollout(values, whole.save)
@@ -165,7 +165,7 @@ class Objective(Problem):
         trajectory, params = made.trajectory, made.params
         seen = {}
         for label, target in self.target.by_view().items():
-            sampling, camera = parts[label], scene.seen_from(label)
+            sampling, camera = parts[label], scene.select_view(label)
             q = camera.states(trajectory, sampling, len(target))
             if not outputs:
                 seen[label] = View(None, q, None, target.times, made.control)
@@ -191,7 +191,7 @@ class Objective(Problem):
         """
         return next(iter(self.views(z, gradient).values()))
 
-    def sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
+    def find_sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
         """Return the steps that the frames of all views need.
 
         Args:
@@ -201,13 +201,13 @@ class Objective(Problem):
             The sampling of all frames, and of each view by label.
         """
         if any(name.startswith("camera.") for name in values):  # the time offset may be among them
-            return self._sampling(values)
-        return self.rollouts.once((self.scene, self.target), lambda: self._sampling(values))
+            return self._make_sampling(values)
+        return self.rollouts.once((self.scene, self.target), lambda: self._make_sampling(values))
 
-    def _sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
+    def _make_sampling(self, values: Mapping[str, Tensor]) -> tuple[Sampling, dict[str, Sampling]]:
         scene, targets = self.scene, self.target.by_view()
         times = [
-            scene.seen_from(label).exposed(target.times + scene.viewpoints[label].time_offset, values)
+            scene.select_view(label).get_exposure_times(target.times + scene.viewpoints[label].time_offset, values)
             for label, target in targets.items()
         ]
         whole = sample_times(torch.cat(times), scene.dt, scene.steps)
@@ -233,7 +233,7 @@ class Objective(Problem):
         request = questions[0][1]
         return list((_try if request.differentiable else _ANSWERS[request.want])(questions))
 
-    def tried(self, z: Tensor) -> Evaluation:
+    def evaluate_differentiable(self, z: Tensor) -> Evaluation:
         """Evaluate the loss, ready to be differentiated.
 
         Args:
@@ -250,7 +250,7 @@ class Objective(Problem):
             loss = self.total(views, point)
         except SimulationError as error:
             return Evaluation(math.inf, None, str(error))
-        return _kept_evaluation(point, loss, views, _Graph())
+        return _keep_evaluation(point, loss, views, _Graph())
 
     def _evaluate_by_differences(self, z: Tensor) -> Evaluation:
         here = self.value(z)
@@ -287,7 +287,7 @@ class Objective(Problem):
             (m,), with those of the prior.
         """
         with torch.no_grad():
-            return self.joined(z.detach(), self.fields_of(views)).detach()
+            return self.join_residuals(z.detach(), self.fields_of(views)).detach()
 
     def _residual_gradients(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """Return the residuals (n,) and their gradients (n, unknowns), by a backward pass each, without priors and
@@ -303,7 +303,7 @@ class Objective(Problem):
         rows = [torch.autograd.grad(one, point, retain_graph=True)[0] for one in found]
         return found.detach(), torch.stack(rows)
 
-    def joined(self, z: Tensor, fields: Sequence[Tensor]) -> Tensor:
+    def join_residuals(self, z: Tensor, fields: Sequence[Tensor]) -> Tensor:
         """Join the residuals of all views and of the prior.
 
         Args:
@@ -445,7 +445,7 @@ def _finite(value: float) -> Evaluation:
     return Evaluation(value) if math.isfinite(value) else Evaluation(math.inf, None, "the loss is not finite")
 
 
-def _kept_evaluation(point: Tensor, loss: Tensor, views: Mapping[str, View], graph: _Graph) -> Evaluation:
+def _keep_evaluation(point: Tensor, loss: Tensor, views: Mapping[str, View], graph: _Graph) -> Evaluation:
     seen = _finite(float(loss.detach()))
     return replace(seen, kept=_Kept(point, loss, views, graph)) if seen.finite else seen
 
@@ -458,18 +458,20 @@ def _try(questions: Sequence[Question]) -> list[list[Evaluation]]:
     places = _places(questions)
     scene = places[0][0].scene
     most = min(MOST_SCENES, max(1, MOST_KEPT // ((scene.steps + 1) * scene.state_size)))
-    return _by_question(questions, [one for k in range(0, len(places), most) for one in _tried(places[k : k + most])])
+    return _by_question(
+        questions, [one for k in range(0, len(places), most) for one in _evaluate_differentiable(places[k : k + most])]
+    )
 
 
-def _tried(places: Sequence[Place]) -> list[Evaluation]:
+def _evaluate_differentiable(places: Sequence[Place]) -> list[Evaluation]:
     """Evaluate losses that can be differentiated, with one graph if the points can share a batch."""
     points = [z.detach().clone().requires_grad_(True) for _, z in places]
     seen = _views_of_batch([(one, point) for (one, _), point in zip(places, points, strict=True)])
     if seen is None:
-        return [one.tried(z) for one, z in places]
+        return [one.evaluate_differentiable(z) for one, z in places]
     graph = _Graph()
     return [
-        _kept_evaluation(point, one.total(views, point), views, graph)
+        _keep_evaluation(point, one.total(views, point), views, graph)
         for (one, _), point, views in zip(places, points, seen, strict=True)
     ]
 
@@ -591,7 +593,7 @@ def _views_of_batch(places: Sequence[Place], gradient: Gradient | None = None) -
     params = join_scenes(objective.scene, values)
     if params is None:
         return None
-    whole, parts = objective.sampling(values[0])
+    whole, parts = objective.find_sampling(values[0])
     frames = {label: (parts[label], target.times) for label, target in objective.target.by_view().items()}
     return render_batch_views(
         objective.scene, params, values[0], whole.save, frames, objective.loss.outputs,

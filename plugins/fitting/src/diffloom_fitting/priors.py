@@ -87,7 +87,7 @@ class ShareEvenly:
     weights: Mapping[str, float]
 
     @staticmethod
-    def checked(weights: Mapping[str, float], unknowns: Sequence[str]) -> ShareEvenly:
+    def build(weights: Mapping[str, float], unknowns: Sequence[str]) -> ShareEvenly:
         """Build the prior, after checking the names.
 
         Args:

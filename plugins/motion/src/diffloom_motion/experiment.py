@@ -34,8 +34,8 @@ from diffloom_fitting.trust import (
     Verdict,
     VerdictPart,
     clustered_uncertainty,
-    converged,
     identifiable,
+    judge_convergence,
     skip_judgement,
 )
 from diffloom_fitting.unknowns import Free, Slot, Tie, UnknownLayout, choose_space, make_pattern_slot, make_tie
@@ -132,7 +132,7 @@ class MotionExperiment(AbstractExperiment):
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
         for stage in self.stages:
-            self._moving(stage)
+            self._list_moving(stage)
 
     @cached_property
     def shared(self) -> tuple[Slot, ...]:
@@ -196,7 +196,7 @@ class MotionExperiment(AbstractExperiment):
             flight=isinstance(stage, MotionStage) and stage.flight, tie=tie, enough=stage.stop.loss,
         )  # fmt: skip
 
-    def _moving(self, stage: Stage) -> list[str]:
+    def _list_moving(self, stage: Stage) -> list[str]:
         """Return the names of the shared unknowns that a stage moves."""
         names = [unknown.name for unknown in self.unknowns]
         fixed = stage.fixed if isinstance(stage, MotionStage) else ()
@@ -208,7 +208,7 @@ class MotionExperiment(AbstractExperiment):
         return [name for name in names if name not in fixed and (stage.only is None or name in stage.only)]
 
     def tie(self, stage: Stage, z: Tensor) -> Tie | None:
-        return self._tie(self._moving(stage), z)
+        return self._tie(self._list_moving(stage), z)
 
     def _tie(self, moving: Sequence[str], z: Tensor) -> Tie | None:
         if len(moving) == len(self.unknowns):
@@ -220,18 +220,18 @@ class MotionExperiment(AbstractExperiment):
         if interrupted:
             return "interrupted", skip_judgement("interrupted by the user", "red")
         found = self._uncertainty(z)
-        visible, explained = self._visible(), self._explained(z)
+        visible, explained = self._visible(), self._judge_explanation(z)
         if isinstance(found, str):
             open_ = VerdictPart("amber", f"not judged: {found}")
             return found, Verdict(open_, visible, open_, explained)
-        parts = converged(found), visible, identifiable(found, "the clips"), explained
+        parts = judge_convergence(found), visible, identifiable(found, "the clips"), explained
         return found, Verdict(*parts, found.undetermined)
 
     def _uncertainty(self, z: Tensor) -> Uncertainty | str:
         """Return the uncertainty of each unknown in the last stage that moved it; the clips' own starts move along."""
         left, found = [unknown.name for unknown in self.unknowns], list[Uncertainty]()
         for stage in reversed(self.stages):
-            moving = [name for name in self._moving(stage) if name in left]
+            moving = [name for name in self._list_moving(stage) if name in left]
             if not moving:
                 continue
             left = [name for name in left if name not in moving]
@@ -266,7 +266,7 @@ class MotionExperiment(AbstractExperiment):
             return VerdictPart("green", f"yes: {told}")
         return VerdictPart("amber", f"hardly: {told}, less than half; choose clips with fewer gaps (clips.fit)")
 
-    def _explained(self, z: Tensor) -> VerdictPart:
+    def _judge_explanation(self, z: Tensor) -> VerdictPart:
         """Judge the share of the motion that is reproduced, and errors after the first contact relative to those
         before.
         """

@@ -143,13 +143,13 @@ def turn_upright(clip: Clip, up: Sequence[float]) -> Clip:
     turn = torch.tensor([1.0 + z, y, -x, 0.0], dtype=torch.float64)
     turn = turn / turn.norm()
 
-    def turned(value: Array | None) -> Array | None:
+    def turn_vectors(value: Array | None) -> Array | None:
         return None if value is None else rotate_vectors(turn, torch.tensor(value)).numpy()
 
     seen = clip.orientation
     return replace(
-        clip, position=rotate_vectors(turn, torch.tensor(clip.position)).numpy(), velocity=turned(clip.velocity),
-        angular_velocity=turned(clip.angular_velocity),
+        clip, position=rotate_vectors(turn, torch.tensor(clip.position)).numpy(), velocity=turn_vectors(clip.velocity),
+        angular_velocity=turn_vectors(clip.angular_velocity),
         orientation=None if seen is None else multiply_quaternions(turn[None], torch.tensor(seen)).numpy(),
     )  # fmt: skip
 

@@ -151,7 +151,7 @@ class MotionScene:
             raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, "
                              "such as 'rigid' with one body")  # fmt: skip
         self.model, self.rules = model, rules
-        self.clips = tuple(self._grounded(clip) if rules.grounded else clip for clip in clips)
+        self.clips = tuple(self._put_on_ground(clip) if rules.grounded else clip for clip in clips)
         clips = self.clips
         order = sorted(range(len(clips)), key=lambda i: len(clips[i]))
         rows: list[list[int]] = []
@@ -200,7 +200,7 @@ class MotionScene:
         params = model.params(torch.float64, **model.copied_values(self.rules.params), **start)
         return np.asarray(model.heights(params).numpy())
 
-    def _grounded(self, clip: Clip) -> Clip:
+    def _put_on_ground(self, clip: Clip) -> Clip:
         """Move a clip so that the lowest point of its last frames is on the ground."""
         normal = np.asarray(self.rules.params.get("ground_normal", (0.0, 1.0, 0.0)), dtype=np.float64)
         normal = normal / np.linalg.norm(normal)

@@ -69,14 +69,14 @@ class LinkBodies:
         place, along = torch.from_numpy(offset).to(frame), torch.from_numpy(self.along).to(frame)
         place = place + along * take(growth, self.link)[:, None]
         touches = replace(
-            self._touching(),
+            self._get_touching(),
             carried=carry_bodies(layout, self.starts, self.rows, turns, frame, place),
             values={name: take(value, self.link) for name, value in values.items()},
         )
         still = NodeMotion(None, None)  # trees move them
         return NodeSet("bodies", 7, 6, None, None, (("inverse_mass", inverse),), still, touches=touches)
 
-    def _touching(self) -> TouchingBodies:
+    def _get_touching(self) -> TouchingBodies:
         """Return contact points and shapes without parameters; built once."""
         if "touching" not in self._found:
             points = cluster_points([b.points for b in self.bodies], [b.solid.roundness for b in self.bodies])

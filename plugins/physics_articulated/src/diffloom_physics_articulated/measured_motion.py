@@ -86,7 +86,7 @@ def copied_values(tree: Tree, specs: Mapping[str, ParamSpec], axes: Mapping[str,
         before = before.expand(specs[key].full_shape(one))
         new = torch.as_tensor(value, dtype=torch.float64).reshape(before[row].shape)
         found[key] = torch.cat([before[:row], new[None], before[row + 1 :]])
-    return {name: _tiled(value, specs[name], one, count) for name, value in found.items()}
+    return {name: _tile_value(value, specs[name], one, count) for name, value in found.items()}
 
 
 def _whole(name: str, value: Tensor, specs: Mapping[str, ParamSpec], one: Mapping[str, int]) -> Tensor:
@@ -97,7 +97,7 @@ def _whole(name: str, value: Tensor, specs: Mapping[str, ParamSpec], one: Mappin
     return value.reshape(full) if value.numel() == int(torch.Size(full).numel()) and value.dim() else value
 
 
-def _tiled(value: Tensor, spec: ParamSpec, one: Mapping[str, int], count: int) -> Tensor:
+def _tile_value(value: Tensor, spec: ParamSpec, one: Mapping[str, int], count: int) -> Tensor:
     """Return a value repeated for every copy, if its first axis belongs to the tree."""
     full = spec.full_shape(one)
     if not spec.shape or spec.shape[0] not in one or tuple(value.shape) != tuple(full):

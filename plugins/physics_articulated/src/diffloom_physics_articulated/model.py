@@ -209,10 +209,12 @@ class ArticulatedModel(Model):
         if self._pairs:
             terms = (
                 *terms,
-                build_link_contact_term(self.contact, self._carried(params), self._bodies.link, self._pairs),
+                build_link_contact_term(self.contact, self._make_link_set(params), self._bodies.link, self._pairs),
             )
         if self.touches:
-            nodes = replace(nodes, touches=TouchingLinks(contact.term, contact.roundest, lambda: self._carried(params)))
+            nodes = replace(
+                nodes, touches=TouchingLinks(contact.term, contact.roundest, lambda: self._make_link_set(params))
+            )
         return Mechanics(nodes, terms)
 
     def _carries(self, frame: Tensor) -> CarriedLinks:
@@ -225,7 +227,7 @@ class ArticulatedModel(Model):
         names = tuple(link.name for link in self.links)
         return CarriedLinks(names, lambda: carry_links(self.layout, frame), places)
 
-    def _carried(self, params: Params) -> NodeSet:
+    def _make_link_set(self, params: Params) -> NodeSet:
         """Return the node set of the links' shapes, which touch other bodies of a world."""
         count = (len(self.links),)
         mass, growth, size = self.ten_numbers(params)[:, 0], self._growth(params), broadcast(params["size"], count)

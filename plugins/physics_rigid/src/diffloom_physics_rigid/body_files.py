@@ -103,7 +103,7 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> RigidBo
         raise InputError(f"{what}: got {table!r}; expected a table such as {{shape = 'box', size = [1, 1, 1]}}")
     try:
         keys = list_start_keys(table, law)
-        shape = read_shape(table, keys).scaled(read_scale(table.get("scale", 1.0)))
+        shape = read_shape(table, keys).stretch(read_scale(table.get("scale", 1.0)))
         start = read_start(table, keys, law)
         contact = read_contact(table, shape)
         grid = read_grid(table)

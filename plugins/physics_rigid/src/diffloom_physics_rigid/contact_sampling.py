@@ -38,7 +38,7 @@ def shrink_box(shape: RigidShape, rounding: float) -> RigidShape:
     if rounding == 0.0:
         return shape
     half = np.array(shape.dims)
-    return shape.scaled((half - rounding) / half)
+    return shape.stretch((half - rounding) / half)
 
 
 def sample_contact_points(shape: RigidShape, contact: str, spacing: float, rounding: float) -> tuple[Points, float]:

@@ -53,9 +53,9 @@ class WorldBody:
                 f"({type(system).__name__}); a world takes models whose dynamics is a Mechanics"
             )
         sets = {self.set_name(own): nodes for own, nodes in system.sets.items()}
-        return Mechanics(sets, tuple(self._renamed(term) for term in system.terms))
+        return Mechanics(sets, tuple(self._rename_term(term) for term in system.terms))
 
-    def _renamed(self, term: Term) -> Term:
+    def _rename_term(self, term: Term) -> Term:
         """Return a term with its name and its node sets' names in the world."""
         name = f"{self.name}.{term.name}"
         if isinstance(term, ElementTerm):

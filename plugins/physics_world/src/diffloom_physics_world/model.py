@@ -162,7 +162,7 @@ class World(Model):
 
     def _contact(self, contact: WorldContact, params: Params, sets: Mapping[str, NodeSet]) -> Iterable[Term]:
         """Return the contact terms of every set of one body with every set of the other."""
-        for a, b in itertools.product(*(self._touching(name, sets) for name in contact.between)):
+        for a, b in itertools.product(*(self._list_touching(name, sets) for name in contact.between)):
             if not can_meet(a[1], b[1]):
                 continue
             thickness = contact.thickness
@@ -194,7 +194,7 @@ class World(Model):
             thickness = np.full(len(roundness), contact.thickness)
         yield from triangle_terms(contact.name, contact.law, skin, other, thickness)
 
-    def _touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
+    def _list_touching(self, body: str, sets: Mapping[str, NodeSet]) -> list[tuple[str, NodeSet]]:
         """Return the node sets of a body that can touch, by name."""
         own = select_sets(self._by_name[body], sets).items()
         return [(name, find_touching_nodes(nodes)) for name, nodes in own if can_touch(nodes)]

@@ -53,7 +53,7 @@ def estimate_contact_rate(
     """
     sides = [
         [
-            _touching(key, nodes, world.side_values_of(contact, params, key, nodes, paired=True))
+            _make_contact_side(key, nodes, world.side_values_of(contact, params, key, nodes, paired=True))
             for key, nodes in ((key, find_touching_nodes(each)) for key, each in system.sets.items() if can_touch(each))
             if key.partition(".")[0] == name
         ]
@@ -84,7 +84,7 @@ def estimate_pressed_damping(law: ContactLaw, values: Mapping[str, float], mass:
     return float(abs(force(clock, -depth, -small, k) - force(clock, -depth, small, k))) / (2.0 * small)
 
 
-def _touching(key: str, nodes: NodeSet, rows: Mapping[str, torch.Tensor]) -> TouchingNodes:
+def _make_contact_side(key: str, nodes: NodeSet, rows: Mapping[str, torch.Tensor]) -> TouchingNodes:
     """Return one side of a contact from its nodes and contact parameters."""
     inverse = next((v for n, v in nodes.arrays if n == "inverse_mass"), torch.zeros(1))
     free = inverse[inverse > 0]

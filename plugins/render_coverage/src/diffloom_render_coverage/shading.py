@@ -44,7 +44,7 @@ class Draw(torch.autograd.Function):
     def forward(ctx: Any, plan: Plan, style: Style, *tensors: Tensor) -> tuple[Tensor, Tensor]:
         given = SceneTensors(*tensors)
         drawing = prepare(plan, given.points, given.camera)
-        shading, images = _shading(style, drawing, given), _background_images(plan, style)
+        shading, images = _make_shading(style, drawing, given), _background_images(plan, style)
         drawing.draw(style.wants(False), shading, images)
         ctx.drawing, ctx.style, ctx.shading, ctx.images = drawing, style, shading, images
         planes, depth = plan.layout.crop(images.planes), plan.layout.crop(images.depth)
@@ -61,7 +61,7 @@ class Draw(torch.autograd.Function):
         return None, None, *(found.get(name) if wanted else None for name, wanted in needed._asdict().items())
 
 
-def _shading(style: Style, drawing: Drawing, given: SceneTensors) -> Shading:
+def _make_shading(style: Style, drawing: Drawing, given: SceneTensors) -> Shading:
     """The tensors as kernels take them."""
     made, scene = style.scene.appearance, style.scene
     texels, values = given.texels(made), as_array(given.values)

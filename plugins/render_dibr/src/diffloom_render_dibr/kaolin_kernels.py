@@ -25,7 +25,7 @@ from diffloom_raster.kernels import TILE, load_corner, load_depth, locate_tile, 
 
 
 @device
-def _guarded(area, eps):
+def _guard_area(area, eps):
     """Return area + eps, or area - eps for a negative area."""
     return area + where(area < constant(area, 0), -eps, eps)
 
@@ -41,7 +41,7 @@ def affine_weights(px, py, corner, guard):
     e0 = bx * cy - by * cx
     e1 = cx * ay - cy * ax
     e2 = ax * by - ay * bx
-    n = _guarded(e0 + e1 + e2, guard.eps)
+    n = _guard_area(e0 + e1 + e2, guard.eps)
     return (e0 / n, e1 / n, e2 / n)
 
 
@@ -58,7 +58,7 @@ def affine_weights_adjoint(corner, w, eps, adj_w):
     e2x, e2y = corner[4] - corner[0], corner[5] - corner[1]
     s = w[0] * corner[0] + w[1] * corner[2] + w[2] * corner[4] - corner[0]
     t = w[0] * corner[1] + w[1] * corner[3] + w[2] * corner[5] - corner[1]
-    det = _guarded(e1x * e2y - e1y * e2x, eps)
+    det = _guard_area(e1x * e2y - e1y * e2x, eps)
     wb = (s * e2y - t * e2x) / det
     wc = (e1x * t - e1y * s) / det
     wa = one - wb - wc

@@ -55,7 +55,7 @@ def make_shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Sha
     def unit(v: Any) -> Any:
         return v * dr.rcp(dr.maximum(dr.norm(v), 1e-12))
 
-    def lit(colour: Any, place: Any, normal: Any) -> Any:
+    def light_point(colour: Any, place: Any, normal: Any) -> Any:
         n = unit(normal)
         total, gloss = mi.Color3f(*everywhere), mi.Color3f(0.0)
         for near, at, diffuse, specular in lamps:
@@ -70,7 +70,7 @@ def make_shader(material: Material, lights: Sequence[Light], eye: Tensor) -> Sha
                 )
         return colour * total + gloss
 
-    return lit
+    return light_point
 
 
 def make_reader(texture: Texture) -> Callable[[list[Any], Any, Any], Any]:

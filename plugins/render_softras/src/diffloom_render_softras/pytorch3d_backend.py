@@ -94,11 +94,11 @@ def render(
         drawing = _Drawing(settings, own, vertices[part], camera, rotation[part], eye[part], kept)
         parts.append(drawing.image(lights, outputs))
 
-    def joined(name: str) -> Tensor | None:
+    def join(name: str) -> Tensor | None:
         found = [getattr(part, name) for part in parts]
         return None if found[0] is None else torch.cat(found)
 
-    return Image(joined("rgba"), joined("silhouette"), joined("depth"), joined("face_index"))
+    return Image(join("rgba"), join("silhouette"), join("depth"), join("face_index"))
 
 
 class _Drawing:

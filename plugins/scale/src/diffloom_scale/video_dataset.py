@@ -86,8 +86,8 @@ def _read_frames(content: bytes, kind: str, size: list[int]) -> Tensor:
     limits, frames = ReadingLimits("a sample"), []
     with av.open(io.BytesIO(content), "r") as video:
         for frame in video.decode(video=0):
-            limits.decoded()
+            limits.count_decoded()
             check_pixels("a sample's frame", frame.width, frame.height)
             frames.append(frame.to_ndarray(format="rgb24"))
-            limits.kept(frames[-1].nbytes)
+            limits.count_kept(frames[-1].nbytes)
     return torch.from_numpy(np.stack(frames)[:, : size[0], : size[1]].copy())

@@ -41,7 +41,7 @@ def dispatch_by_kind(*places: str) -> Callable[[Callable[..., None]], Callable[.
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
-        def dispatched(**given: Any) -> None:
+        def run_dispatched(**given: Any) -> None:
             name = next((each for each in places if given[each] is not None), None)
             if name is None or not _is_file_or_run(Path(given[name])) or (action := find_action(given[name])) is None:
                 command(**given)
@@ -49,7 +49,7 @@ def dispatch_by_kind(*places: str) -> Callable[[Callable[..., None]], Callable[.
                 taken = list(inspect.signature(action).parameters)[1:]
                 action(given[name], **{option: given[option] for option in taken})
 
-        return dispatched
+        return run_dispatched
 
     return decorate
 
@@ -175,13 +175,13 @@ def _collect_options(
     """Add options to a command, which gets their values as the fields of one record."""
 
     @functools.wraps(command)
-    def collected(**given: Any) -> None:
+    def run_collected(**given: Any) -> None:
         found = record(**{part.name: given.pop(part.name) for part in fields(record)})
         command(**{name: found}, **given)
 
     for option in options:
-        option(collected)
-    return collected
+        option(run_collected)
+    return run_collected
 
 
 def add_engine_options(command: Callable[..., None]) -> Callable[..., None]:

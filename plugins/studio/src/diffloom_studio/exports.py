@@ -187,7 +187,7 @@ def write_view(path: Path, playback: Playback, body: str, frames: int, view: str
     if body not in playback.values:
         raise InputError(f"export: got the body {body!r}; expected one of {', '.join(playback.values)}")
     whole = playback.experiment.scene
-    scene = whole.seen_from(next(iter(whole.viewpoints)) if view is None else view)
+    scene = whole.select_view(next(iter(whole.viewpoints)) if view is None else view)
     times = playback.times(frames)
     with torch.no_grad():
         image = scene.render(playback.values[body], times, ("rgba",), NoGradient()).image

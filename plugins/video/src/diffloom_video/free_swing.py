@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.targets import Target, tracked
+from diffloom_fitting.targets import Target, get_tracks
 
 Row = NDArray[np.float64]
 
@@ -33,15 +33,15 @@ def frequency(t: Row, values: Row) -> tuple[float, float]:
     if not lowest < highest:
         raise InputError(f"{span:g} s of video are too short to show a swing; read more (target.duration)")
     grid = 2.0 * np.pi * np.arange(lowest, highest, 0.05 / span)
-    left = [_left(t, values, omega) for omega in grid]
+    left = [_compute_residual(t, values, omega) for omega in grid]
     best, step = float(grid[int(np.argmin(left))]), float(2.0 * np.pi * 0.05 / span)
     for _ in range(40):
         step *= 0.75
-        best = min((best - step, best, best + step), key=lambda omega: _left(t, values, omega))
-    return best, _left(t, values, best)
+        best = min((best - step, best, best + step), key=lambda omega: _compute_residual(t, values, omega))
+    return best, _compute_residual(t, values, best)
 
 
-def _left(t: Row, values: Row, omega: float) -> float:
+def _compute_residual(t: Row, values: Row, omega: float) -> float:
     table = np.stack([np.ones_like(t), np.cos(omega * t), np.sin(omega * t)], axis=1)
     rest = values - table @ np.linalg.lstsq(table, values, rcond=None)[0]
     return float((rest**2).mean() / max(float(values.var()), 1e-12))
@@ -95,7 +95,7 @@ def with_free_swing(target: Target) -> Target:
     Raises:
         InputError: No free swing was found.
     """
-    tracks = tracked(target).double().numpy()
+    tracks = get_tracks(target).double().numpy()
     seen = np.flatnonzero(tracks[:, 3] > 0.5)
     times = target.times.numpy()
     if len(seen) < LEAST:
@@ -119,12 +119,12 @@ def with_free_swing(target: Target) -> Target:
     doubt = torch.from_numpy(~strayed[kept]).to(target.times.dtype)
     part = target.select(kept)
 
-    def believed(weight: torch.Tensor) -> torch.Tensor:
+    def apply_doubt(weight: torch.Tensor) -> torch.Tensor:
         return weight * doubt.to(weight.dtype)
 
-    shown = tracked(part).clone()
-    shown[:, 3] = believed(shown[:, 3])
-    belief = None if part.confidence is None else believed(part.confidence)
+    shown = get_tracks(part).clone()
+    shown[:, 3] = apply_doubt(shown[:, 3])
+    belief = None if part.confidence is None else apply_doubt(part.confidence)
     return replace(part, times=part.times - times[first], tracks=shown, confidence=belief)
 
 

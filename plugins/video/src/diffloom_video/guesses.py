@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.targets import Target, tracked
+from diffloom_fitting.targets import Target, get_tracks
 from diffloom_video.free_swing import frequency
 
 __all__ = ["GUESSES", "WINDOWS", "measure_colour", "measure_sighting"]
@@ -115,7 +115,7 @@ def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> di
         )
     x, y, distance = seen.upright(radius)
     arcs = _arcs(seen.times, x, y, [-1, *ends[: count + 1], len(x)][: count + 2])
-    meet = [_meeting(before, after) for before, after in pairwise(arcs)]
+    meet = [_find_meeting_time(before, after) for before, after in pairwise(arcs)]
     ground = float(np.median([np.polyval(arc[1], at) for arc, at in zip(arcs[:count], meet, strict=True)])) - radius
     begins = [_between_frames(seen.times, at, BEFORE) for at in meet[1:]]
     (along, height), first = arcs[0], 0.0
@@ -164,7 +164,7 @@ def _arcs(t: Row, x: Row, y: Row, ends: list[int]) -> list[tuple[Row, Row]]:
     return arcs
 
 
-def _meeting(before: tuple[Row, Row], after: tuple[Row, Row]) -> float:
+def _find_meeting_time(before: tuple[Row, Row], after: tuple[Row, Row]) -> float:
     """Return the time [s] at which two arcs have the same height, the first falling and the second rising."""
     for root in np.roots(before[1] - after[1]):
         if _speed(before, root.real) < 0.0 < _speed(after, root.real):
@@ -324,7 +324,7 @@ def measure_sighting(scene: Scene, target: Target) -> Sighting:
     Raises:
         InputError: Fewer than six frames show the object, or a camera without field of view.
     """
-    tracks = tracked(target).double().numpy()
+    tracks = get_tracks(target).double().numpy()
     seen = tracks[:, 3] > 0.5
     if int(seen.sum()) < 6:
         raise InputError(f"guess: {int(seen.sum())} frames show the whole object; expected at least 6; check the masks")

@@ -110,7 +110,7 @@ class ReadingLimits:
         self._frames = 0
         self._bytes = 0
 
-    def decoded(self) -> None:
+    def count_decoded(self) -> None:
         """Count one decoded frame.
 
         Raises:
@@ -122,7 +122,7 @@ class ReadingLimits:
         if time.monotonic() - self._began > MOST_SECONDS:
             self._refuse(f"reading takes more than {MOST_SECONDS:g} s")
 
-    def kept(self, size: int) -> None:
+    def count_kept(self, size: int) -> None:
         """Count one frame that is kept.
 
         Args:

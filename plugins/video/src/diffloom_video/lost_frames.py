@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from diffloom_fitting.targets import Target, tracked
+from diffloom_fitting.targets import Target, get_tracks
 from diffloom_video.free_swing import find_usual_frequency, frequency, make_swing_curves
 
 #: Frames on either side of a gap for motion that does not swing; a parabola is fitted to both sides.
@@ -40,7 +40,7 @@ def with_lost_frames(target: Target, every: int = 1) -> Target:
     Returns:
         The target with corrected times.
     """
-    tracks = tracked(target).double().numpy()
+    tracks = get_tracks(target).double().numpy()
     seen = np.flatnonzero(tracks[:, 3] > 0.5)
     times = target.times.numpy()
     if len(seen) < 2 * SIDE:

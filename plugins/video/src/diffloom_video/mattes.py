@@ -91,7 +91,7 @@ class Cleaning:
         for k in np.flatnonzero(sizes >= max(4.0, self.least * labels.size)):
             part = labels == k + 1
             reach = self._reach(part)
-            if reach and not _opened(part[_window(part, 2)], reach).any():
+            if reach and not _open_mask(part[_window(part, 2)], reach).any():
                 bodies[k] = 0.0
         return bodies if bodies.any() else sizes
 
@@ -105,7 +105,7 @@ class Cleaning:
         part = piece[window]
         reach = self._reach(part)
         if reach > 0:
-            opened = _opened(part, reach)
+            opened = _open_mask(part, reach)
             part = opened if opened.any() else part
         if self.convex:
             part = _hull(part)
@@ -176,7 +176,7 @@ def _well_within(core: Flags, within: int, blur: tuple[float, float]) -> Flags:
     return core
 
 
-def _opened(part: Flags, reach: int) -> Flags:
+def _open_mask(part: Flags, reach: int) -> Flags:
     """Return a mask without parts narrower than twice ``reach`` [px]; the mask is extended beyond the image."""
     opened = scipy.ndimage.binary_opening(np.pad(part, reach, mode="edge"), _ROUND, iterations=reach)
     return np.asarray(opened[reach:-reach, reach:-reach])

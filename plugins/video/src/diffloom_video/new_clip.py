@@ -112,7 +112,7 @@ def inspect_clip(path: Path, known: Known | None = None) -> Proposal:
     kind = None if known is None else known.kind
     first = read_video(path, size=LONGEST, dtype=torch.float32, gamma=GAMMA)
     video = first.select(range(0, len(first), 1 + (len(first) - 1) // MOST))
-    name, seen = _segmented(video)
+    name, seen = _segment_clip(video)
     assert seen.tracks is not None
     tracks, times = seen.tracks.double().numpy(), seen.times.numpy()
     believed = tracks[:, 3] > 0.5
@@ -153,7 +153,7 @@ def inspect_clip(path: Path, known: Known | None = None) -> Proposal:
     return Proposal(seen, name, "throw", float(t[0]), float(t[end - 1] - t[0]), tuple(told))
 
 
-def _segmented(video: Target) -> tuple[str, Target]:
+def _segment_clip(video: Target) -> tuple[str, Target]:
     """The segmenter that is believed most, and what it sees."""
     found: list[tuple[float, str, Target]] = []
     tried: tuple[tuple[str, Segmenter], ...] = (

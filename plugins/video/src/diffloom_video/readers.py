@@ -81,7 +81,7 @@ class VideoFile(VideoReader):
 
     def frames(self, path: Path, rate: float | None) -> Iterator[tuple[float, Frame]]:
         first: float | None = None
-        for time, frame in sort_frames(_decoded(path, rate), path.name):
+        for time, frame in sort_frames(_decode_frames(path, rate), path.name):
             first = time if first is None else first
             image = np.asarray(frame.to_ndarray(format="rgb24"), dtype=np.uint8)
             # The file's angle turns the stored frame counter-clockwise into the one that is shown.
@@ -96,7 +96,7 @@ class VideoFile(VideoReader):
             return max((round(parts[0].width / part.width) for part in parts if part.is_chroma), default=1)
 
 
-def _decoded(path: Path, rate: float | None) -> Iterator[tuple[float, Any]]:
+def _decode_frames(path: Path, rate: float | None) -> Iterator[tuple[float, Any]]:
     """Yield time stamps [s] in file order, and frames as the codec stores them."""
     import av
 

@@ -103,7 +103,7 @@ def read_video(
     seen, step, goes_on, shrunk = 0, 0.0, False, 1.0
     limits = ReadingLimits(place.name)
     for time, image in source:
-        limits.decoded()
+        limits.count_decoded()
         if time > end + 1e-9:
             goes_on = True
             break
@@ -111,10 +111,10 @@ def read_video(
             continue
         if seen % every == 0:
             step = 1.0 / 255.0 if image.dtype == np.uint8 else 0.0
-            part = crop_frame(_checked(image, place.name), crop, rotate, place.name)
-            frames.append(scale_frame(part, _wanted(part, size), dtype, gamma))
+            part = crop_frame(_check_frame(image, place.name), crop, rotate, place.name)
+            frames.append(scale_frame(part, _choose_size(part, size), dtype, gamma))
             shrunk = frames[-1].shape[0] / part.shape[0]
-            limits.kept(frames[-1].numel() * frames[-1].element_size())
+            limits.count_kept(frames[-1].numel() * frames[-1].element_size())
             times.append(max(time - begin, 0.0))
         seen += 1
     if not frames:
@@ -125,7 +125,7 @@ def read_video(
                   goes_on=goes_on, chroma=max(1, round(chosen.chroma(place) * shrunk)))  # fmt: skip
 
 
-def _wanted(frame: Frame, size: tuple[int, int] | int | None) -> tuple[int, int] | None:
+def _choose_size(frame: Frame, size: tuple[int, int] | int | None) -> tuple[int, int] | None:
     """Return the size to scale to; a limit on the longer side keeps the shape and enlarges nothing."""
     if not isinstance(size, int):
         return size
@@ -134,7 +134,7 @@ def _wanted(frame: Frame, size: tuple[int, int] | int | None) -> tuple[int, int]
     return max(1, round(height * factor)), max(1, round(width * factor))
 
 
-def _checked(frame: Frame, name: str) -> Frame:
+def _check_frame(frame: Frame, name: str) -> Frame:
     """Return a reader's frame, or raise unless it is rgb."""
     if frame.ndim != 3 or frame.shape[2] != 3:
         raise InputError(

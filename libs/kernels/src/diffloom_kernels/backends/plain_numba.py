@@ -18,7 +18,7 @@ from llvmlite import binding as llvm
 from numba import njit
 from numba.core.errors import NumbaError
 
-from ..compile.cache import locked, writers
+from ..compile.cache import hold_lock, writers
 from ..compile.notices import notice
 
 #: Part of the names of functions that must not be inlined, because they are called from many places.
@@ -59,7 +59,7 @@ def compile_entry(entry: Any, kinds: tuple[Any, ...], path: Path, title: str) ->
         path: File that the entry's program is named by.
         title: Name of the program in messages.
     """
-    with locked(path):
+    with hold_lock(path):
         if not any(_numba_cache(path).glob(f"{path.stem}.*.nbi")):
             notice(f"compiling {title} (once; kept in {path.parent})")
         try:

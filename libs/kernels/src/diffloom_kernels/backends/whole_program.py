@@ -23,7 +23,7 @@ from typing import Any, cast
 from llvmlite import binding as llvm, ir
 from numba import njit
 
-from ..compile.cache import locked, read_code, write_code
+from ..compile.cache import hold_lock, read_code, write_code
 from ..compile.notices import notice
 from .device_lowering import DeviceLowering
 from .entry_lowering import EntryLowering
@@ -322,7 +322,7 @@ def compile_entry(entry: Any, kinds: tuple[Any, ...], path: Path, title: str) ->
     stored: Callable[..., Any] | None = _load(path, kinds)
     if stored is not None:
         return stored
-    with locked(path):
+    with hold_lock(path):
         stored = _load(path, kinds)
         if stored is not None:  # compiled by another process meanwhile
             return stored

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from .notices import compiling, notice
+from .notices import notice, report_compiling
 
 fcntl: ModuleType | None
 try:
@@ -123,10 +123,10 @@ def write_once(path: Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Context manager: hold the lock of ``path``, so that of two processes one compiles and the other loads."""
     if fcntl is None:
-        with compiling():
+        with report_compiling():
             yield
         return
     with contextlib.ExitStack() as stack:
@@ -134,7 +134,7 @@ def locked(path: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             stream = stack.enter_context(open(path.with_suffix(".lock"), "w"))
             fcntl.flock(stream, fcntl.LOCK_EX)
-        with compiling():
+        with report_compiling():
             yield
 
 

@@ -91,9 +91,9 @@ class Expressions(ast.NodeTransformer):
             return made
         if isinstance(function, FunctionType) and (hasattr(function, "__generic__") or has_launches(function)):
             return ast.Name(self.maker.function(function, values, function.__name__), ast.Load())
-        return self._named(node, function)
+        return self._name_global(node, function)
 
-    def _named(self, node: ast.expr, value: Any) -> ast.expr:
+    def _name_global(self, node: ast.expr, value: Any) -> ast.expr:
         """Return a function, type or global under a global name."""
         if isinstance(node, ast.Name) and hasattr(builtins, node.id) and getattr(builtins, node.id) is value:
             return node
@@ -125,7 +125,7 @@ class Expressions(ast.NodeTransformer):
         elif isinstance(node.ctx, ast.Load):
             value = self.known.values.get(node.id)
             if is_function(value):
-                return self._named(node, value)
+                return self._name_global(node, value)
             if type(value) is int:
                 return ast.Constant(value)
         return node
@@ -141,7 +141,7 @@ class Expressions(ast.NodeTransformer):
         """Replace an attribute of a record that is a function by its global name."""
         value = self.known.of(node)
         if is_function(value) and isinstance(self.known.of(node.value), tuple):
-            return self._named(node, value)
+            return self._name_global(node, value)
         self.generic_visit(node)
         return node
 

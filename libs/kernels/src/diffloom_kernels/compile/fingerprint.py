@@ -126,7 +126,7 @@ class _Walk:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.add(name)
             self.visit(cell.cell_contents, name)
-        for name, value in referenced(function.__code__, function.__globals__).items():
+        for name, value in list_referenced(function.__code__, function.__globals__).items():
             self.add(name)
             self.visit(value, name)
 
@@ -142,7 +142,7 @@ class _Walk:
                 self.add(constant)
 
 
-def referenced(code: CodeType, namespace: dict[str, object]) -> dict[str, object]:
+def list_referenced(code: CodeType, namespace: dict[str, object]) -> dict[str, object]:
     """Return the globals that ``code`` names, and device functions that it may reach as attributes of modules."""
     names = set(_all_names(code))
     found = {name: namespace[name] for name in sorted(names) if name in namespace}

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..backends.numba_mode import compiler
-from .notices import compiling, count_child_compilation
+from .notices import count_child_compilation, report_compiling
 
 Made = TypeVar("Made")
 
@@ -49,7 +49,7 @@ def compile_in_child_if_large(compiled: Callable[[], Made], stored: Path) -> Mad
     if stored.exists():
         return compiled()
     if _kept >= _get_memory_bound() and _may_fork():
-        with compiling(), count_child_compilation(), _defer_garbage_collection():
+        with report_compiling(), count_child_compilation(), _defer_garbage_collection():
             _run_in_child(compiled)
         return compiled()
     before = measure_resident_memory()

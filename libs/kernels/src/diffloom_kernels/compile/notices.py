@@ -75,7 +75,7 @@ def notice(message: str) -> None:
 
 
 @contextlib.contextmanager
-def compiling() -> Iterator[None]:
+def report_compiling() -> Iterator[None]:
     """Context manager: notices inside report progress and are transient."""
     outermost, _PROGRESS.busy = not _PROGRESS.busy, True
     began = time.perf_counter()

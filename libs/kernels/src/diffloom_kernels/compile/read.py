@@ -65,11 +65,11 @@ class NameReplacer(ast.NodeTransformer):
 
 def copy_tree(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return a copy of the syntax tree of a function, without decorators, type hints and docstring."""
-    return copy_node(_parsed(function))
+    return copy_node(_parse_function(function))
 
 
 @functools.lru_cache(maxsize=512)
-def _parsed(function: Callable[..., Any]) -> ast.FunctionDef:
+def _parse_function(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return the memoised syntax tree of a function."""
     name = function.__name__
     try:

@@ -130,12 +130,12 @@ class Known:
         try:
             found = eval(compile(ast.fix_missing_locations(ast.Expression(node)), "<static>", "eval"), space)
         except Exception as error:
-            raise TypeError(f"{self._said(node)} is not known before compiling: {error}") from error
+            raise TypeError(f"{self._describe(node)} is not known before compiling: {error}") from error
         if isinstance(found, UnknownValue):
-            raise TypeError(f"{self._said(node)} is {found!r}")
+            raise TypeError(f"{self._describe(node)} is {found!r}")
         return found
 
-    def _said(self, node: ast.expr) -> str:
+    def _describe(self, node: ast.expr) -> str:
         """Return the text of a ``static`` expression for messages."""
         return f"{self.function.__name__}: static({ast.unparse(node)})"
 

@@ -79,7 +79,7 @@ def _count(index: LaneIndex) -> int:
     return next(kind.count for kind in index.kinds if isinstance(kind, Run | IndexLanes))
 
 
-def _loaded(array: types.Array, count: int):
+def _make_lane_type(array: types.Array, count: int):
     """Return the type of the lanes loaded from an array."""
     if isinstance(array.dtype, types.Float):
         return FloatLanes(array.dtype, count)
@@ -96,7 +96,7 @@ class _LaneGetItem(AbstractTemplate):
     def generic(self, args, kws):
         """Return the signature, or None."""
         index = _lane_index(*args)
-        return signature(_loaded(args[0], _count(index)), args[0], index) if index else None
+        return signature(_make_lane_type(args[0], _count(index)), args[0], index) if index else None
 
 
 @infer_global(operator.setitem)
@@ -113,7 +113,7 @@ class _LaneSetItem(AbstractTemplate):
                 "cannot store through node indices: if two lanes had the same node, one update would be lost. "
                 "Write to the element's own slots and let nodes gather them."
             )
-        lanes = _loaded(array, _count(index))
+        lanes = _make_lane_type(array, _count(index))
         if value != lanes and value != getattr(lanes, "dtype", array.dtype):
             raise errors.TypingError(f"cannot store {value} into lanes of {array.dtype}; convert it explicitly")
         return signature(types.none, array, index, lanes)

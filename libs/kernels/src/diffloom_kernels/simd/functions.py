@@ -83,7 +83,7 @@ def _lanes_atan2(y, x):
 
 
 @intrinsic
-def _fused(typingctx, a, b, c):
+def _emit_fused(typingctx, a, b, c):
     """Emit ``llvm.fmuladd`` on vectors."""
     lanes = next(kind for kind in (a, b, c) if isinstance(kind, FloatLanes))
 
@@ -98,7 +98,7 @@ def _lanes_fma(a, b, c):
     """Overload ``fma`` for lanes."""
     lanes = next((kind for kind in (a, b, c) if isinstance(kind, FloatLanes)), None)
     if lanes is not None and all(kind in (lanes, lanes.dtype) for kind in (a, b, c)):
-        return lambda a, b, c: _fused(a, b, c)
+        return lambda a, b, c: _emit_fused(a, b, c)
     return None
 
 

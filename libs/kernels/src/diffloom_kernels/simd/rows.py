@@ -31,7 +31,7 @@ def _wide_masks():
     return [0, 4, 2, 6], [1, 5, 3, 7], [0, 1, 4, 5], [2, 3, 6, 7]
 
 
-def _transposed(builder, a, b, c, d):
+def _emit_transposed(builder, a, b, c, d):
     """Emit the transpose of four vectors within groups of four lanes: (a, b, c, d) -> entries 0, 1, 2, 3 of each."""
     if isinstance(a.type.element, ir.FloatType):
         low, high, first, second = _narrow_masks(a.type.count)
@@ -52,7 +52,7 @@ def _can_transpose(real: types.Float, count: int) -> bool:
 def rows_of(builder, columns):
     """Emit N rows of four from four columns of N lanes: row l is (c0[l], c1[l], c2[l], c3[l])."""
     count = columns[0].type.count
-    mixed = _transposed(builder, *columns)
+    mixed = _emit_transposed(builder, *columns)
     groups = [[4 * g + k for k in range(4)] for g in range(count // 4)]
     return [_shuffle(builder, mixed[k], mixed[k], mask) if count > 4 else mixed[k] for mask in groups for k in range(4)]
 
@@ -63,7 +63,7 @@ def columns_of(builder, rows):
     if count > 4:
         both = [*range(8)]
         rows = [_shuffle(builder, rows[k], rows[k + 4], both) for k in range(4)]
-    return _transposed(builder, *rows)[:3]
+    return _emit_transposed(builder, *rows)[:3]
 
 
 @intrinsic

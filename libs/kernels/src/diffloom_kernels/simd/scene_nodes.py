@@ -85,7 +85,7 @@ def _scene_row(typingctx, i, k):
 
 
 @overloaded(scene_node)
-def _made(block, node):
+def _overload_scene_node(block, node):
     """Overload ``scene_node``."""
     return lambda block, node: _scene_node(block, node)
 

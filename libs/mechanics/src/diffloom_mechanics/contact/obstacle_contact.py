@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FREQUENCY, DAMPING = 600.0, 0.4
 
 
-def _nothing(kind: type[Any]) -> NDArray[Any]:
+def _make_empty(kind: type[Any]) -> NDArray[Any]:
     """Return an empty constant."""
     return np.zeros(1, kind)
 
@@ -48,8 +48,8 @@ class ObstacleShape:
 
     distance: Any
     adjoint: Any
-    layout: NDArray[np.int32] = field(default_factory=lambda: _nothing(np.int32))
-    table: NDArray[np.float64] = field(default_factory=lambda: _nothing(np.float64))
+    layout: NDArray[np.int32] = field(default_factory=lambda: _make_empty(np.int32))
+    table: NDArray[np.float64] = field(default_factory=lambda: _make_empty(np.float64))
     slope: float = 1.0
 
 

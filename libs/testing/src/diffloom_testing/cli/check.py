@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from diffloom.plugins import Entry, FactoryError, PluginReport, PluginState, installed_registry, normalized
+from diffloom.plugins import Entry, FactoryError, PluginReport, PluginState, installed_registry, normalise_name
 
 if TYPE_CHECKING:
     from diffloom_testing import CheckReport, CheckResult
@@ -42,17 +42,17 @@ def _find(name: str) -> tuple[PluginReport | None, tuple[Entry, ...]]:
     """Return the plugin of this name with all its entries, or the entries of this name."""
     registry = installed_registry()
     for report in registry.plugins:
-        if normalized(name) in (normalized(report.origin.plugin), normalized(report.origin.distribution)):
+        if normalise_name(name) in (normalise_name(report.origin.plugin), normalise_name(report.origin.distribution)):
             return report, report.offers
     entries = tuple(entry for kind in registry.kinds for entry in registry.entries(kind) if entry.name == name)
     if not entries:
         raise click.ClickException(
-            f"{name!r} is neither an installed plugin nor a name that one registers. {_known(registry.plugins)}"
+            f"{name!r} is neither an installed plugin nor a name that one registers. {_list_plugins(registry.plugins)}"
         )
     return None, entries
 
 
-def _known(reports: Iterable[PluginReport]) -> str:
+def _list_plugins(reports: Iterable[PluginReport]) -> str:
     """Return a sentence that lists the installed plugins."""
     return "Installed plugins: " + ", ".join(report.origin.plugin for report in reports if report.origin.distribution)
 

@@ -25,7 +25,7 @@ TOLERANCE = 1e-4
 STEPS = 4
 
 
-def installed(subject: ModelSubject) -> tuple[str, ...]:
+def list_installed(subject: ModelSubject) -> tuple[str, ...]:
     """Return the names of the installed integrators."""
     return integrators()
 
@@ -41,7 +41,7 @@ def some(subject: ModelSubject) -> str:
         raise Failure(str(reason)) from reason
 
 
-@check("integrators", installed)
+@check("integrators", list_installed)
 def runs(subject: ModelSubject, name: str) -> str:
     """The integrator refuses with a reason, or runs with finite frames and a right gradient."""
     dynamics = subject.model.dynamics(subject.params(), Control())

@@ -126,7 +126,7 @@ def example(subject: ModelSubject) -> None:
         require(not unknown, f"example_settings.{key} names {unknown}; the parameters are {', '.join(names)}")
 
 
-def bounded(subject: ModelSubject) -> tuple[str, ...]:
+def list_bounded(subject: ModelSubject) -> tuple[str, ...]:
     """Return the parameters with a bound."""
     return tuple(s.name for s in subject.model.specs if s.bounds != (None, None))
 
@@ -152,7 +152,7 @@ def wrong_shape(subject: ModelSubject, name: str) -> None:
     require_refusal(f"{name} of shape {tuple(value.shape)}", lambda: subject.params(**{name: value}), name)
 
 
-@check("bad_input", bounded)
+@check("bad_input", list_bounded)
 def out_of_bounds(subject: ModelSubject, name: str) -> None:
     """A value beyond a declared bound is refused."""
     low, high = subject.spec(name).bounds

@@ -64,13 +64,13 @@ def gradient(subject: ModelSubject) -> str:
     path, _ = run_and_build_surface(subject)
     params = subject.params()
 
-    def seen(q: Tensor) -> Tensor:
+    def list_values(q: Tensor) -> Tensor:
         surface = subject.model.surface(unflatten_trajectory(path, q), params)
         changing = [] if surface.colours is None or surface.colours.dim() < 3 else [surface.colours]
         changing += [] if surface.texture is None or surface.texture.image.dim() < 4 else [surface.texture.image]
         return torch.cat([value.reshape(-1) for value in (surface.vertices, *changing)])
 
-    found = require_matching_gradients(seen, {"q": flatten_coordinates(path)}, tolerance=1e-7)
+    found = require_matching_gradients(list_values, {"q": flatten_coordinates(path)}, tolerance=1e-7)
     require(
         not all(c.silent for c in found),
         "neither vertices nor colours depend on the state: nothing could be fitted to a video",

@@ -20,7 +20,7 @@ def _with_faces(surface: Surface, rows: list[list[int]]) -> Surface:
     return Surface(surface.vertices, torch.cat([surface.faces, torch.tensor(rows, dtype=torch.int64)]))
 
 
-def _squashed(dtype: torch.dtype) -> Surface:
+def _make_squashed(dtype: torch.dtype) -> Surface:
     """Return a body collapsed to one point."""
     base = gem(1, dtype)
     return Surface(0.0 * base.vertices, base.faces)
@@ -47,7 +47,7 @@ SCENES: dict[str, Callable[[torch.dtype], Surface]] = {
         torch.cat([gem(1, dtype).faces, torch.tensor([[6, 7, 8]])]),
     ),
     "a face twice": lambda dtype: _with_faces(gem(1, dtype), [[0, 2, 4], [4, 2, 0]]),
-    "a body in one point": _squashed,
+    "a body in one point": _make_squashed,
     "a square from its edge": _edge_on,
     "a triangle through the camera": _through_the_camera,
     "a body as large as the sky": lambda dtype: Surface(100.0 * gem(1, dtype).vertices, gem(1, dtype).faces),

@@ -12,7 +12,7 @@ from diffloom_testing.comparisons import describe_worst, require_matching_gradie
 from diffloom_testing.renderers.images import claimed_outputs, differentiable_outputs, draw
 from diffloom_testing.renderers.interface import GRADIENTS
 from diffloom_testing.results import Skip, check, require
-from diffloom_testing.scenes import camera, chequered, gem, lamps, with_shading
+from diffloom_testing.scenes import camera, gem, lamps, make_chequered, with_shading
 from diffloom_testing.subjects import RendererSubject
 
 #: Lengths of differences, short ones first, because an edge that crosses a pixel's centre makes long ones jump.
@@ -33,7 +33,7 @@ def scene_of(name: str) -> tuple[Surface, Camera, dict[str, Tensor]]:
     """Return a scene and its input that is differentiated."""
     view = camera()
     if name == "texture":
-        surface = chequered()
+        surface = make_chequered()
         assert surface.texture is not None
         return surface, view, {"texture": surface.texture.image}
     surface = gem(2) if name not in ("light",) else with_shading(gem(2))

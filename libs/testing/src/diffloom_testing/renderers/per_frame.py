@@ -12,7 +12,7 @@ from diffloom_testing.comparisons import describe_worst, require_matching_gradie
 from diffloom_testing.renderers.geometry import tolerance
 from diffloom_testing.renderers.images import draw, precision, require_output
 from diffloom_testing.results import Skip, check, require
-from diffloom_testing.scenes import camera, chequered, gem
+from diffloom_testing.scenes import camera, gem, make_chequered
 from diffloom_testing.subjects import RendererSubject
 
 FRAMES = 3
@@ -39,7 +39,7 @@ def build_moving_body(case: str, dtype: torch.dtype) -> tuple[Surface, Tensor]:
     surface, random = gem(FRAMES, dtype), torch.Generator().manual_seed(5)
     shape: tuple[int, ...] = (len(surface.faces) if "face" in case else int(surface.vertices.shape[1]), 3)
     if case == "image":
-        surface = replace(chequered(dtype), vertices=surface.vertices)
+        surface = replace(make_chequered(dtype), vertices=surface.vertices)
         assert surface.texture is not None
         shape = tuple(surface.texture.image.shape)
     values = 0.1 + 0.8 * torch.rand((FRAMES, *shape), generator=random, dtype=torch.float64)

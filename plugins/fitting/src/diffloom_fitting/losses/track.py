@@ -16,7 +16,7 @@ from diffloom_fitting.losses.loss import Loss
 from diffloom_fitting.losses.robust import compress_residuals
 from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target
-from diffloom_fitting.targets.target import tracked
+from diffloom_fitting.targets.target import get_tracks
 
 if TYPE_CHECKING:
     from diffloom_fitting.objective import Objective
@@ -67,9 +67,9 @@ class TrackError(Loss):
             (frames, 3), column, row and radius [px]; (frames, 2) if single vertices follow the track.
         """
         assert view.outline is not None
-        tracks = tracked(target).to(view.outline.dtype)
+        tracks = get_tracks(target).to(view.outline.dtype)
         weight = tracks[:, 3:]
-        apart = self._followed(view.outline, tracks, target.across)
+        apart = self._compare_tracks(view.outline, tracks, target.across)
         if self.scale is not None:
             apart = compress_residuals(apart, self.scale)
         each = torch.tensor([1.0, 1.0, self.radius][: apart.shape[1]], dtype=apart.dtype)
@@ -88,11 +88,11 @@ class TrackError(Loss):
             (frames,) [px].
         """
         assert view.outline is not None
-        apart = self._followed(view.outline, tracked(target).to(view.outline.dtype), target.across)
+        apart = self._compare_tracks(view.outline, get_tracks(target).to(view.outline.dtype), target.across)
         found: Tensor = torch.linalg.vector_norm(apart[:, :2], dim=1)
         return found
 
-    def _followed(self, points: Tensor, tracks: Tensor, across: tuple[float, float] | None) -> Tensor:
+    def _compare_tracks(self, points: Tensor, tracks: Tensor, across: tuple[float, float] | None) -> Tensor:
         """Return the difference from the track of drawn vertices at points (frames, n, 2)."""
         if not self.vertices:
             return torch.where(tracks[:, :3].isnan(), 0.0, measure_outline_tracks(points, across) - tracks[:, :3])

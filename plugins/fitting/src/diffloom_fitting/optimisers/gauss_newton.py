@@ -141,7 +141,7 @@ class QuadraticModel:
         return fall / promised
 
 
-def learned(curvature: Tensor, step: Tensor, turn: Tensor) -> Tensor:
+def update_curvature(curvature: Tensor, step: Tensor, turn: Tensor) -> Tensor:
     """Update a curvature by BFGS, from a ``step`` and the change ``turn`` of half the gradient.
 
     A change with negative curvature is ignored.
@@ -198,7 +198,9 @@ class GaussNewton(Optimiser):
             return replace(progress, done="the loss is rounding error")
         kept = progress.memory.get("curvature")
         if kept is not None and gradient is not None:
-            moved = yield from self._damped(problem, progress, self._model(progress, kept, 0.5 * gradient), rate)
+            moved = yield from self._take_damped_step(
+                problem, progress, self._model(progress, kept, 0.5 * gradient), rate
+            )
             if moved.done is None:
                 return moved
             progress = replace(progress, evaluations=moved.evaluations, rejected=moved.rejected)
@@ -209,7 +211,7 @@ class GaussNewton(Optimiser):
         # Residuals that are computed again are not counted, so that a resumed fit reports the same numbers.
         spent = bend.columns if isinstance(bend, Arrow) else progress.z.numel() * (1 if self.width is None else 2)
         progress = replace(progress, evaluations=progress.evaluations + spent)
-        return (yield from self._damped(problem, progress, self._model(progress, bend, half), rate))
+        return (yield from self._take_damped_step(problem, progress, self._model(progress, bend, half), rate))
 
     def _differences(self, problem: Problem, progress: Progress) -> Search[tuple[Tensor, Curvature]]:
         """Compute half the gradient and the curvature."""
@@ -232,7 +234,9 @@ class GaussNewton(Optimiser):
         scale = scale.clamp(min=LEAST_SCALE * float(scale.max().clamp(min=1e-300)))
         return QuadraticModel(bend, scale, half)
 
-    def _damped(self, problem: Problem, progress: Progress, model: QuadraticModel, rate: float) -> Search[Progress]:
+    def _take_damped_step(
+        self, problem: Problem, progress: Progress, model: QuadraticModel, rate: float
+    ) -> Search[Progress]:
         """Increase the damping until the loss falls; Nielsen's rule adapts it."""
         damping, growth = float(progress.memory["damping"]), float(progress.memory["growth"])
         rejected = 0
@@ -253,7 +257,7 @@ class GaussNewton(Optimiser):
                 memory = {"damping": max(damping, 1e-15), "growth": 2.0, "scale": model.scale}
                 kept = self.width is None and step.numel() > FEW and seen.value <= self.keep * progress.value
                 if kept and seen.gradient is not None and isinstance(model.curvature, Tensor):
-                    memory["curvature"] = learned(model.curvature, step, 0.5 * seen.gradient - model.half)
+                    memory["curvature"] = update_curvature(model.curvature, step, 0.5 * seen.gradient - model.half)
                 return Progress(
                     progress.z + step, seen.value, seen.gradient, memory, progress.evaluations + trial,
                     progress.rejected + rejected, residuals=(yield from keep_residuals(seen)),

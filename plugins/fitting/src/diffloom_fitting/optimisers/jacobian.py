@@ -41,7 +41,7 @@ def jacobian(
     most = max(1, problem.batch_size(z) // len(ways))
     for first in range(0, z.numel(), most):
         rows = range(first, min(first + most, z.numel()))
-        seen = iter((yield Evaluate([_moved(z, i, way) for i in rows for way in ways], "residuals")))
+        seen = iter((yield Evaluate([_shift_entry(z, i, way) for i in rows for way in ways], "residuals")))
         for i in rows:
             there = next(seen)
             change = 0.5 * (there - next(seen)) if central else there - at
@@ -59,7 +59,7 @@ def curvature(slopes: Tensor, dtype: torch.dtype) -> Tensor:
     return total / slopes.shape[1]
 
 
-def _moved(z: Tensor, i: int, h: float) -> Tensor:
+def _shift_entry(z: Tensor, i: int, h: float) -> Tensor:
     """Return ``z`` with h added to its entry i."""
     there = z.clone()
     there[i] += h

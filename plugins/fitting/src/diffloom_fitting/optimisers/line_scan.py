@@ -56,7 +56,7 @@ class LineScan(Optimiser):
         if not bool(gradient.any()):
             return replace(progress, done="the gradient is zero")
         if progress.memory.get("stuck"):
-            return (yield from self._best_of(progress, self._scattered(progress, rate)))
+            return (yield from self._best_of(progress, self._scatter_trials(progress, rate)))
         line, longest = -gradient, float("inf")
         if self.each:
             try:
@@ -75,7 +75,7 @@ class LineScan(Optimiser):
     def _lengths(self, first: float) -> list[float]:
         return [first * self.factor**k for k in range(self.trials)]
 
-    def _scattered(self, progress: Progress, rate: float) -> list[Tensor]:
+    def _scatter_trials(self, progress: Progress, rate: float) -> list[Tensor]:
         """Return one point per trial, each along a random direction, with a new generator so that a resumed search
         repeats them.
         """

@@ -78,7 +78,7 @@ def render_batch_views(
                     found[b][label] = View(None, states[b], None, times)
                 continue
             with stopwatch.timing("render"):
-                drawn = draw_batch(scene.seen_from(label), path, surface, sampling, outputs)
+                drawn = draw_batch(scene.select_view(label), path, surface, sampling, outputs)
                 for b, (image, vertices) in enumerate(drawn):
                     found[b][label] = View(image, states[b], vertices, times)
         return found

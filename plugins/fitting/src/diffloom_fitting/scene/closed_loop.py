@@ -81,21 +81,21 @@ class ClosedLoop:
             return self._walk(values, at, begin, end, NoGradient() if self._forward_only else StoreAll())
         state, before = at
         names, sets = list(values), state.names
-        steps, size = self._kept(begin, end), 2 * len(sets)
+        steps, size = self._list_saved(begin, end), 2 * len(sets)
 
         def walk(tensors: Sequence[Tensor], gradient: Gradient) -> tuple[Tensor, ...]:
             given = dict(zip(names, tensors[: len(names)], strict=True))
             rest = tensors[len(names) :]
-            start = _packed(sets, rest[:size], state.time)
+            start = _make_state(sets, rest[:size], state.time)
             saved, rows, _, past = self._walk(given, (start, tuple(rest[size:])), begin, end, gradient)
             return (rows, *(t for step in steps for t in _flat(saved[step])), *past)
 
         rows, *flat = _Segment.apply(walk, *values.values(), *_flat(state), *before)  # type: ignore[no-untyped-call]
         dt = self.scene.dt
-        saved = {s: _packed(sets, flat[size * k : size * (k + 1)], s * dt) for k, s in enumerate(steps)}
+        saved = {s: _make_state(sets, flat[size * k : size * (k + 1)], s * dt) for k, s in enumerate(steps)}
         return saved, rows, saved[end], tuple(flat[size * len(steps) :])
 
-    def _kept(self, begin: int, end: int) -> list[int]:
+    def _list_saved(self, begin: int, end: int) -> list[int]:
         """Return the steps of a segment whose states are outputs."""
         return sorted({step for step in self.save if begin < step <= end} | {end})
 
@@ -113,13 +113,13 @@ class ClosedLoop:
         assert policy is not None
         assert policy.observe is not None
         params, given = scene.params_with(values), scene.get_given_control(values)
-        kept = self._kept(begin, end)
+        kept = self._list_saved(begin, end)
         saved: dict[int, State] = {}
         rows = []
         state, past = at
         for now in range(begin, end, policy.every):
             steps = min(policy.every, end - now)
-            seen = policy.observe.observed(scene, state, params, values)
+            seen = policy.observe.observe(scene, state, params, values)
             shown, past = update_memory(past, seen, policy.observe.count)
             row = policy.act(values, shown)[0]
             control = {name: value[now : now + steps] for name, value in given.items()}
@@ -139,7 +139,7 @@ def _flat(state: State) -> list[Tensor]:
     return [part for pair in state.sets.values() for part in pair]
 
 
-def _packed(names: Sequence[str], tensors: Sequence[Tensor], time: float) -> State:
+def _make_state(names: Sequence[str], tensors: Sequence[Tensor], time: float) -> State:
     return State(dict(zip(names, tensors[::2], strict=True)), dict(zip(names, tensors[1::2], strict=True)), time)
 
 

@@ -32,7 +32,7 @@ def check_device(name: str) -> str:
     return name
 
 
-def moved(record: Record, device: str | torch.device) -> Record:
+def move_to_device(record: Record, device: str | torch.device) -> Record:
     """Return a frozen dataclass with its tensors on ``device``; the same object if they are there."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}  # type: ignore[arg-type]
     kind = torch.device(device).type

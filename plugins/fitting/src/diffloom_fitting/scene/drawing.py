@@ -9,41 +9,41 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Image, Params, Renderer, Surface, Trajectory
-from diffloom_fitting.scene.device import moved
+from diffloom_fitting.scene.device import move_to_device
 from diffloom_fitting.scene.frame_times import Sampling
 from diffloom_fitting.scene.lens import blur
-from diffloom_fitting.scene.projection import apply_rolling_shutter, bent, projected
+from diffloom_fitting.scene.projection import apply_rolling_shutter, bend_points, project_points
 from diffloom_fitting.scene.response import (
     add_background,
     apply_response,
-    over,
+    lay_over,
     respond_to_light,
     weigh_by_coverage,
 )
 from diffloom_fitting.scene.sensor import shutter_times
-from diffloom_fitting.scene.sizes import sized
+from diffloom_fitting.scene.sizes import scale_pieces
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
 
 
-def drawn(
+def draw_frames(
     scene: Scene, surface: Surface, camera: Camera, values: Mapping[str, Tensor], outputs: Sequence[str]
 ) -> Image:
     """Draw images of a surface, on the CPU, with the distortion of the lens and the response of the sensor."""
     sensor, places = scene.viewpoint.sensor, scene.get_camera_values(values)
     distortion = sensor.value("distortion", places, scene.dtype)
     if distortion is not None:
-        surface = replace(surface, vertices=bent(camera, surface.vertices, distortion.to(scene.device)))
+        surface = replace(surface, vertices=bend_points(camera, surface.vertices, distortion.to(scene.device)))
     coloured = scene.appearance.apply(surface, scene.rest_shape, values.get("appearance.colour"))
-    image = moved(on_black(scene.renderer).render(coloured, camera, scene.lights, outputs), "cpu")
+    image = move_to_device(on_black(scene.renderer).render(coloured, camera, scene.lights, outputs), "cpu")
     spot = sensor.value("lens_blur", places, scene.dtype)
     if image.silhouette is not None and spot is not None:
         image = replace(image, silhouette=blur(image.silhouette, spot))
     if image.rgba is None:
         return image
     if spot is None and not scene.renderer.unbiased:
-        return replace(image, rgba=over(apply_response(image.rgba, sensor, places), scene.behind))
+        return replace(image, rgba=lay_over(apply_response(image.rgba, sensor, places), scene.behind))
     light = image.rgba if scene.renderer.unbiased else weigh_by_coverage(image.rgba)
     if spot is not None:
         light = blur(light, spot)
@@ -56,7 +56,7 @@ def project_vertices(
     """Project the surface's vertices; return columns and rows (frames, vertices, 2) [px]."""
     surface, camera, subframes = exposure(scene, trajectory, params, values, sampling)
     distortion = scene.viewpoint.sensor.value("distortion", scene.get_camera_values(values), scene.dtype)
-    places = projected(camera, surface.vertices, None if distortion is None else distortion.to(scene.device)).cpu()
+    places = project_points(camera, surface.vertices, None if distortion is None else distortion.to(scene.device)).cpu()
     return places if subframes == 1 else places.unflatten(0, (-1, subframes)).mean(dim=1)
 
 
@@ -71,7 +71,7 @@ def exposure(
         _, subframes, rows = shutter_times(view.sensor, places, times, 0.0)
     size = values.get("appearance.size")
     if size is not None:
-        surface = replace(surface, vertices=sized(surface.vertices, surface.faces, size.to(scene.device)))
+        surface = replace(surface, vertices=scale_pieces(surface.vertices, surface.faces, size.to(scene.device)))
     if rows:
         times = times.unflatten(0, (-1, 2)).mean(dim=1)
     camera = scene.camera_at(places, times)

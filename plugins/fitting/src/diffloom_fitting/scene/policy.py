@@ -49,7 +49,7 @@ class Observation(ABC):
         return 1
 
     @abstractmethod
-    def observed(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
+    def observe(self, scene: Scene, state: State, params: Params, values: Mapping[str, Tensor]) -> Tensor:
         """Observe a state.
 
         Args:

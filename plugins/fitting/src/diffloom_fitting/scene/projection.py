@@ -48,7 +48,7 @@ def distort(place: Tensor, k: Tensor) -> Tensor:
     )
 
 
-def projected(camera: Camera, points: Tensor, distortion: Tensor | None) -> Tensor:
+def project_points(camera: Camera, points: Tensor, distortion: Tensor | None) -> Tensor:
     """Project points (frames, n, 3) [m] to columns and rows (frames, n, 2) [px]."""
     x, y, z = transform_to_camera(camera, points).unbind(-1)
     # Points behind the camera are invisible; their projection only needs to be finite.
@@ -59,7 +59,7 @@ def projected(camera: Camera, points: Tensor, distortion: Tensor | None) -> Tens
     return camera.centre + camera.focal * place
 
 
-def bent(camera: Camera, points: Tensor, distortion: Tensor) -> Tensor:
+def bend_points(camera: Camera, points: Tensor, distortion: Tensor) -> Tensor:
     """Move points to where a camera without distortion shows them at their distorted positions."""
     x, y, z = transform_to_camera(camera, points).unbind(-1)
     depth = torch.clamp(-z, min=camera.near)
@@ -83,6 +83,6 @@ def apply_rolling_shutter(camera: Camera, pairs: Tensor, distortion: Tensor | No
     first, last = pairs[:, 0], pairs[:, 1]
     seen = 0.5 * (first + last)
     for _ in range(ROW_PASSES):
-        share = projected(camera, seen, distortion)[..., 1:] / camera.height
+        share = project_points(camera, seen, distortion)[..., 1:] / camera.height
         seen = first + share * (last - first)
     return seen

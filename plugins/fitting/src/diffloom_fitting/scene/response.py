@@ -26,7 +26,7 @@ def apply_response(rgba: Tensor, sensor: Sensor, values: Mapping[str, Tensor]) -
     return torch.cat([colour if gain is None else gain * colour, rgba[..., 3:]], dim=-1)
 
 
-def over(rgba: Tensor, background: Tensor) -> Tensor:
+def lay_over(rgba: Tensor, background: Tensor) -> Tensor:
     """Lay ``rgba``, drawn on black, over an image (height, width, 3) or a colour (3,).
 
     Colours are weighted by coverage, because a soft rasteriser gives full colour to every pixel that it touches.
@@ -67,7 +67,7 @@ def add_background(light: Tensor, background: Tensor) -> Tensor:
     return torch.cat([light[..., :3] + (1.0 - alpha) * background, alpha], dim=-1)
 
 
-def averaged(image: Image, count: int) -> Image:
+def average_frames(image: Image, count: int) -> Image:
     """Return the mean of each ``count`` frames; of face indices the middle one."""
     found = {}
     for field in fields(image):

@@ -90,7 +90,7 @@ class Rollouts:
         if found is None:
             wanted = tuple(sorted({*save, *(k for k in self.also if k <= save[-1])}))
             made = scene.rollout(values, wanted, NoGradient())
-            found = _kept(scene, values, wanted, made)
+            found = _keep_rollout(scene, values, wanted, made)
             self._kept = [found, *self._kept[: KEPT - 1]]
         if found.save == save:
             return Rollout(found.trajectory, found.params, scene.make_control(values, save[-1]))
@@ -107,10 +107,10 @@ class Rollouts:
             save: Saved steps.
             made: The rollout.
         """
-        self._last = _kept(scene, values, save, made)
+        self._last = _keep_rollout(scene, values, save, made)
 
 
-def _kept(scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> _Kept:
+def _keep_rollout(scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> _Kept:
     sets = made.trajectory.sets
     q, u = ({name: pair[k].detach() for name, pair in sets.items()} for k in (0, 1))
     params = Params({name: value.detach() for name, value in made.params.items()}, made.params.dtype)

@@ -27,13 +27,13 @@ from diffloom.interfaces import (
 from diffloom.validation import suggest_name
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.checks import check_fields, check_known
-from diffloom_fitting.scene.device import check_device, moved
-from diffloom_fitting.scene.drawing import drawn, exposure, project_vertices
+from diffloom_fitting.scene.device import check_device, move_to_device
+from diffloom_fitting.scene.drawing import draw_frames, exposure, project_vertices
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.placement import make_camera
 from diffloom_fitting.scene.policy import Policy
 from diffloom_fitting.scene.projection import apply_lens_pose
-from diffloom_fitting.scene.response import averaged
+from diffloom_fitting.scene.response import average_frames
 from diffloom_fitting.scene.sensor import LENS_BLUR, SENSED, shutter_times
 from diffloom_fitting.scene.simulating import Rollout, get_given_control, make_control, run_rollout
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, camera_prefix, viewpoints_of
@@ -158,7 +158,7 @@ class Scene:
 
         return format_html("scene", self)
 
-    def seen_from(self, label: str) -> Scene:
+    def select_view(self, label: str) -> Scene:
         """Return the scene with one of its cameras.
 
         Args:
@@ -206,17 +206,17 @@ class Scene:
         view = self.viewpoint
         own = {k: v for k, v in places.items() if k not in SENSED}
 
-        def made() -> Camera:
+        def make_places() -> Camera:
             pose = make_camera(view.camera, self.dtype, own, times - view.time_offset)
-            return moved(apply_lens_pose(pose, view.sensor, places), self.device)
+            return move_to_device(apply_lens_pose(pose, view.sensor, places), self.device)
 
         if places or times.requires_grad:
-            return made()
+            return make_places()
         key = tuple(times.tolist())
         if key not in self._cameras:
             if len(self._cameras) >= KEPT_CAMERAS:
                 self._cameras.pop(next(iter(self._cameras)))
-            self._cameras[key] = made()
+            self._cameras[key] = make_places()
         return self._cameras[key]
 
     def with_renderer(self, renderer: Renderer) -> Scene:
@@ -251,7 +251,7 @@ class Scene:
         }
         return replace(scene, camera=views.get("", views))
 
-    def known(self, values: Mapping[str, object], what: str = "scene") -> None:
+    def check_known(self, values: Mapping[str, object], what: str = "scene") -> None:
         """Raise if ``values`` name something that the scene does not have.
 
         Args:
@@ -342,8 +342,8 @@ class Scene:
             Images, on the CPU, and drawn vertices (frames, vertices, 3) [m].
         """
         surface, camera, subframes = exposure(self, trajectory, params, values, sampling)
-        image = drawn(self, surface, camera, values, outputs)
-        return (image if subframes == 1 else averaged(image, subframes)), surface.vertices
+        image = draw_frames(self, surface, camera, values, outputs)
+        return (image if subframes == 1 else average_frames(image, subframes)), surface.vertices
 
     def draw_surface(self, surface: Surface, times: Tensor, outputs: Sequence[str]) -> Image:
         """Draw a surface by a camera without unknowns.
@@ -356,7 +356,7 @@ class Scene:
         Returns:
             Images.
         """
-        return drawn(self, surface, self.camera_at({}, times), {}, outputs)
+        return draw_frames(self, surface, self.camera_at({}, times), {}, outputs)
 
     def outline(
         self, trajectory: Trajectory, params: Params, values: Mapping[str, Tensor], sampling: Sampling | None = None
@@ -386,7 +386,7 @@ class Scene:
         prefix = camera_prefix(next(iter(self.viewpoints)))
         return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
 
-    def exposed(self, times: Tensor, values: Mapping[str, Tensor]) -> Tensor:
+    def get_exposure_times(self, times: Tensor, values: Mapping[str, Tensor]) -> Tensor:
         """Return the times of exposure of frames.
 
         Args:
@@ -438,7 +438,7 @@ class Scene:
         Returns:
             The view.
         """
-        sampling = sample_times(self.exposed(times, values), self.dt, self.steps)
+        sampling = sample_times(self.get_exposure_times(times, values), self.dt, self.steps)
         made = self.rollout(values, sampling.save, gradient)
         q = self.states(made.trajectory, sampling, len(times))
         if not outputs:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 
-def sized(vertices: Tensor, faces: Tensor, factor: Tensor) -> Tensor:
+def scale_pieces(vertices: Tensor, faces: Tensor, factor: Tensor) -> Tensor:
     """Scale every connected piece of a mesh, vertices (frames, n, 3), about the mean of its vertices.
 
     Only the drawn size changes, not masses and contact.

@@ -4,7 +4,7 @@ from diffloom_fitting.targets.confidence import find_repeats, without_repeats
 from diffloom_fitting.targets.masks import with_masks
 from diffloom_fitting.targets.several import AnyTarget, Targets, with_truth
 from diffloom_fitting.targets.synthesis import list_video_times, make_true_values, synthesise, synthesise_views
-from diffloom_fitting.targets.target import Target, tracked
+from diffloom_fitting.targets.target import Target, get_tracks
 from diffloom_fitting.targets.tracks import Ruler
 
 __all__ = [
@@ -13,11 +13,11 @@ __all__ = [
     "Target",
     "Targets",
     "find_repeats",
+    "get_tracks",
     "list_video_times",
     "make_true_values",
     "synthesise",
     "synthesise_views",
-    "tracked",
     "with_masks",
     "with_truth",
     "without_repeats",

@@ -50,16 +50,16 @@ def synthesise(
         if rate is not None:
             raise InputError("synthesise: got both times and rate; expected one of them")
         times = Target(times).times
-    scene.known(truth, "truth")
+    scene.check_known(truth, "truth")
     if len(scene.viewpoints) > 1:
         raise InputError(
             f"synthesise: the scene has {len(scene.viewpoints)} cameras ({', '.join(scene.viewpoints)}); call "
             "synthesise_views, which makes a target for each"
         )
-    return _synthesised(scene, truth, times, rate, levels)
+    return _synthesise_view(scene, truth, times, rate, levels)
 
 
-def _synthesised(
+def _synthesise_view(
     scene: Scene, truth: Mapping[str, object], times: Tensor | None, rate: float | None, levels: int | None
 ) -> Target:
     offset = scene.viewpoint.time_offset
@@ -94,9 +94,9 @@ def synthesise_views(
         A target for each camera.
     """
     truth = check_mapping("synthesise_views: truth", truth, '{"density": 2.0}')
-    scene.known(truth, "truth")
+    scene.check_known(truth, "truth")
     return Targets(
-        {label: _synthesised(scene.seen_from(label), truth, None, rate, levels) for label in scene.viewpoints}
+        {label: _synthesise_view(scene.select_view(label), truth, None, rate, levels) for label in scene.viewpoints}
     )
 
 

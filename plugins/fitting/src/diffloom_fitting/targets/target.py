@@ -192,7 +192,7 @@ class Target:
         )
 
 
-def tracked(target: Target) -> Tensor:
+def get_tracks(target: Target) -> Tensor:
     """Return the tracks of a target, measured on its masks if it has none.
 
     Args:

@@ -33,23 +33,23 @@ class Unanswering(Objective):
         raise Failure("it evaluates the problem itself; expected a request: answers = yield Evaluate(points, want)")
 
 
-def driven(objective: Objective, search: Search[Progress]) -> Progress:
+def run_progress(objective: Objective, search: Search[Progress]) -> Progress:
     """Run a search for a Progress."""
     require(isinstance(search, Generator), f"got {type(search).__name__}; expected a generator that yields Evaluate")
     return run_search(objective, search)
 
 
-def begun(subject: OptimiserSubject, objective: Objective) -> Progress:
+def begin_search(subject: OptimiserSubject, objective: Objective) -> Progress:
     """Return the state of the optimiser at the start."""
-    return driven(objective, subject.optimiser.begin(objective, start(objective), SEED))
+    return run_progress(objective, subject.optimiser.begin(objective, start(objective), SEED))
 
 
-def advanced(subject: OptimiserSubject, objective: Objective, here: Progress, steps: int) -> Progress:
+def advance(subject: OptimiserSubject, objective: Objective, here: Progress, steps: int) -> Progress:
     """Run some steps, fewer if the optimiser ends."""
     for _ in range(steps):
         if here.done is not None:
             break
-        here = driven(objective, subject.optimiser.step(objective, here, 1.0))
+        here = run_progress(objective, subject.optimiser.step(objective, here, 1.0))
     return here
 
 
@@ -73,7 +73,7 @@ def begin(subject: OptimiserSubject) -> None:
     objective = valley()
     z = start(objective)
     kept = z.clone()
-    here = driven(objective, subject.optimiser.begin(objective, z, SEED))
+    here = run_progress(objective, subject.optimiser.begin(objective, z, SEED))
     require(isinstance(here, Progress), f"begin returns {type(here).__name__}; expected Progress")
     require_same_bits("the place where it begins", here.z, kept)
     require_same_bits("the vector given, before and after", z, kept)
@@ -87,18 +87,18 @@ def asks(subject: OptimiserSubject) -> None:
     """``begin``, ``step`` and ``renew`` are generators that yield requests and evaluate nothing themselves."""
     objective, optimiser = valley(), subject.optimiser
     told = Unanswering(**{each.name: getattr(objective, each.name) for each in fields(objective)})
-    here = driven(objective, optimiser.begin(told, start(objective), SEED))
-    here = driven(objective, optimiser.step(told, here, 1.0))
+    here = run_progress(objective, optimiser.begin(told, start(objective), SEED))
+    here = run_progress(objective, optimiser.step(told, here, 1.0))
     require(isinstance(here, Progress), f"step returns {type(here).__name__}; expected Progress")
-    driven(objective, optimiser.renew(told, here))
+    run_progress(objective, optimiser.renew(told, here))
 
 
 @check("descent")
 def lower(subject: OptimiserSubject) -> str:
     """The loss falls within a few steps, in a valley with one minimum."""
     objective = valley()
-    here = begun(subject, objective)
-    there = advanced(subject, objective, here, STEPS)
+    here = begin_search(subject, objective)
+    there = advance(subject, objective, here, STEPS)
     require(there.value < here.value, f"after {STEPS} steps the loss is {there.value:g}; it began at {here.value:g}")
     require(there.evaluations > here.evaluations, "it has moved and counts no evaluation for it")
     return f"to {there.value / here.value:.1e} of the first"
@@ -108,9 +108,9 @@ def lower(subject: OptimiserSubject) -> str:
 def honest(subject: OptimiserSubject) -> str:
     """Value and gradient of each step are those at its point."""
     objective = valley()
-    here = begun(subject, objective)
+    here = begin_search(subject, objective)
     for number in range(1, 5):
-        here = advanced(subject, objective, here, 1)
+        here = advance(subject, objective, here, 1)
         seen = objective.evaluate(here.z)
         right = math.isclose(here.value, seen.value, rel_tol=1e-9, abs_tol=1e-15)
         require(right, f"step {number} reports the loss {here.value:g}; at its place it is {seen.value:g}")
@@ -124,20 +124,20 @@ def honest(subject: OptimiserSubject) -> str:
 def schedule(subject: OptimiserSubject) -> None:
     """A changed objective makes ``renew`` stay at the point and report the new loss there."""
     objective = valley()
-    here = advanced(subject, objective, begun(subject, objective), 2)
+    here = advance(subject, objective, begin_search(subject, objective), 2)
     changed = shorter(objective)
-    renewed = driven(changed, subject.optimiser.renew(changed, here))
+    renewed = run_progress(changed, subject.optimiser.renew(changed, here))
     require_same_bits("the place before and after", renewed.z, here.z)
     wanted = changed.value(here.z).value
     require(math.isclose(renewed.value, wanted, rel_tol=1e-9), f"it reports {renewed.value:g}; expected {wanted:g}")
-    advanced(subject, changed, renewed, 1)
+    advance(subject, changed, renewed, 1)
 
 
 @check("resuming")
 def checkpoint(subject: OptimiserSubject) -> None:
     """The memory can be stored in a checkpoint, and continues from there to the same bits."""
     objective = valley()
-    half = advanced(subject, objective, begun(subject, objective), 3)
+    half = advance(subject, objective, begin_search(subject, objective), 3)
     try:
         kept = encode_state(half)
     except TypeError as error:
@@ -146,38 +146,40 @@ def checkpoint(subject: OptimiserSubject) -> None:
     torch.save(kept, buffer)
     buffer.seek(0)
     resumed = decode_state(torch.load(buffer, weights_only=True))
-    whole = advanced(subject, objective, half, 3)
-    same_progress("with and without a pause", whole, advanced(subject, objective, resumed, 3))
+    whole = advance(subject, objective, half, 3)
+    same_progress("with and without a pause", whole, advance(subject, objective, resumed, 3))
 
 
 @check("determinism")
 def repeats(subject: OptimiserSubject) -> None:
     """Equal seeds give equal bits after other searches: no state is kept outside of Progress."""
     objective = valley()
-    first = advanced(subject, objective, begun(subject, objective), 4)
-    advanced(subject, shorter(objective), begun(subject, shorter(objective)), 2)
-    same_progress("of two searches", first, advanced(subject, objective, begun(subject, objective), 4))
+    first = advance(subject, objective, begin_search(subject, objective), 4)
+    advance(subject, shorter(objective), begin_search(subject, shorter(objective)), 2)
+    same_progress("of two searches", first, advance(subject, objective, begin_search(subject, objective), 4))
 
 
 @check("determinism")
 def together(subject: OptimiserSubject) -> None:
     """Searches that take turns find the results of each alone."""
     optimiser, objectives = subject.optimiser, (valley(), shorter(valley()))
-    firsts = [advanced(subject, one, begun(subject, one), steps) for one, steps in zip(objectives, (0, 2), strict=True)]
+    firsts = [
+        advance(subject, one, begin_search(subject, one), steps) for one, steps in zip(objectives, (0, 2), strict=True)
+    ]
     both = run_searches(
         [pose(one, optimiser.step(one, here, 1.0)) for one, here in zip(objectives, firsts, strict=True)]
     )
     for one, here, found in zip(objectives, firsts, both, strict=True):
-        same_progress("alone and beside another search", advanced(subject, one, here, 1), found)
+        same_progress("alone and beside another search", advance(subject, one, here, 1), found)
 
 
 @check("determinism")
 def leaves_progress_alone(subject: OptimiserSubject) -> None:
     """A step makes a new Progress and does not change the last one, which a checkpoint may hold."""
     objective = valley()
-    here = advanced(subject, objective, begun(subject, objective), 2)
+    here = advance(subject, objective, begin_search(subject, objective), 2)
     kept = copy.deepcopy(here)
-    advanced(subject, objective, here, 1)
+    advance(subject, objective, here, 1)
     same_progress("before and after a step", here, kept)
     for key, value in kept.memory.items():
         if isinstance(value, Tensor):
@@ -188,8 +190,8 @@ def leaves_progress_alone(subject: OptimiserSubject) -> None:
 def single(subject: OptimiserSubject) -> str:
     """A fit in float32 stays in float32 and goes down too."""
     objective = valley(torch.float32)
-    here = begun(subject, objective)
-    there = advanced(subject, objective, here, STEPS)
+    here = begin_search(subject, objective)
+    there = advance(subject, objective, here, STEPS)
     require(there.z.dtype == torch.float32, f"the place is {there.z.dtype}; expected torch.float32")
     require(there.value < here.value, f"after {STEPS} steps the loss is {there.value:g}; it began at {here.value:g}")
     return f"to {there.value / here.value:.1e} of the first"
@@ -199,8 +201,8 @@ def single(subject: OptimiserSubject) -> str:
 def cliff(subject: OptimiserSubject) -> str:
     """The search avoids points that cannot be simulated, with finite losses."""
     objective = valley(cliff=1.05 * START["gravity"])
-    here = begun(subject, objective)
-    there = advanced(subject, objective, here, STEPS)
+    here = begin_search(subject, objective)
+    there = advance(subject, objective, here, STEPS)
     require(math.isfinite(there.value), f"after {STEPS} steps beside a cliff the loss is {there.value}")
     require(there.value <= here.value, f"beside a cliff the loss rose from {here.value:g} to {there.value:g}")
     if not there.rejected:
@@ -213,7 +215,7 @@ def hopeless(subject: OptimiserSubject) -> None:
     """A start that cannot be simulated raises FitError, or at least has no finite loss."""
     objective = valley(cliff=0.5 * START["gravity"])
     try:
-        here = begun(subject, objective)
+        here = begin_search(subject, objective)
     except FitError:
         count_comparisons()
         return

@@ -11,7 +11,7 @@ from diffloom_fitting.trust.verdict import (
     WELL as WELL,
     Verdict as Verdict,
     VerdictPart as VerdictPart,
-    converged as converged,
     identifiable as identifiable,
+    judge_convergence as judge_convergence,
     skip_judgement as skip_judgement,
 )

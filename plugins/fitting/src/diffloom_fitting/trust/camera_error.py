@@ -97,19 +97,21 @@ def _changes(loss: Loss, view: View, target: Target) -> list[Tensor]:
     exact = loss.residuals(view, target)
     if view.image is None or exact is None:
         return []
-    seen = [loss.residuals(replace(view, image=image), target) for image in _recorded(view.image, target.chroma > 1)]
+    seen = [
+        loss.residuals(replace(view, image=image), target) for image in _vary_recording(view.image, target.chroma > 1)
+    ]
     changes = [(each - exact).reshape(-1) for each in seen if each is not None]
     return [change for change in changes if bool(change.any())]
 
 
-def _recorded(image: Image, coded: bool) -> Iterator[Image]:
+def _vary_recording(image: Image, coded: bool) -> Iterator[Image]:
     """Yield the images with one error each: blurred, brighter, with more contrast, late, early.
 
     Args:
         image: The images as drawn.
         coded: True to change brightness and colour separately, because codecs store colour at lower resolution.
     """
-    for change in (_blurred, _brighter, _contrasted, _late, _early):
+    for change in (_blur, _brighter, _raise_contrast, _late, _early):
         rgba = None if image.rgba is None else change(image.rgba)
         mask = None if image.silhouette is None else change(image.silhouette[..., None])[..., 0]
         if not coded or rgba is None or image.rgba is None:
@@ -120,7 +122,7 @@ def _recorded(image: Image, coded: bool) -> Iterator[Image]:
         yield replace(image, rgba=rgba - grey)
 
 
-def _blurred(frames: Tensor) -> Tensor:
+def _blur(frames: Tensor) -> Tensor:
     """Replace each pixel by the mean of its 3 x 3 neighbourhood; frames: (frames, height, width, channels)."""
     edged = pad(frames.permute(0, 3, 1, 2), (1, 1, 1, 1), mode="replicate")
     return avg_pool2d(edged, 3, stride=1).permute(0, 2, 3, 1)
@@ -130,7 +132,7 @@ def _brighter(frames: Tensor) -> Tensor:
     return frames + STEP
 
 
-def _contrasted(frames: Tensor) -> Tensor:
+def _raise_contrast(frames: Tensor) -> Tensor:
     return frames * (1.0 + STEP)
 
 

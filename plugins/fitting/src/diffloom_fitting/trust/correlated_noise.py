@@ -29,7 +29,7 @@ class CorrelatedNoise:
     def of(residuals: Tensor) -> CorrelatedNoise:
         """Measure the covariance of residuals (frames, height, width, channels); exact zeros do not count."""
         counted = (residuals != 0.0).to(residuals.dtype)
-        spatial = _correlated(residuals) / _correlated(counted).clamp(min=1.0)
+        spatial = _correlate(residuals) / _correlate(counted).clamp(min=1.0)
         own = spatial.diagonal(dim1=0, dim2=1).sum(-1)
         middle = len(own) // 2
         beside = 0.5 * (own[middle, middle:] + own[middle:, middle]) / own[middle, middle]
@@ -44,13 +44,13 @@ class CorrelatedNoise:
         for lag in range(1, min(len(self.in_time), frames)):
             beside = torch.full((frames - lag,), float(self.in_time[lag]), dtype=slopes.dtype)
             lasting = lasting + torch.diag(beside, lag) + torch.diag(beside, -lag)
-        rows, columns = _seen(slopes)
+        rows, columns = _find_used(slopes)
         seen = slopes[:, :, rows, columns].permute(0, 1, 4, 2, 3).contiguous()
         flat = seen.reshape(len(seen), -1)
         total = slopes.new_zeros((len(seen), len(seen)))
         for j, one in enumerate(seen):
             later = (lasting @ one.reshape(frames, -1)).reshape(one.shape)
-            total[:, j] = flat @ _weighted(later, self.in_space).reshape(-1)
+            total[:, j] = flat @ _convolve_weights(later, self.in_space).reshape(-1)
         return 0.5 * (total + total.T)
 
 
@@ -61,7 +61,7 @@ def local_size(residuals: Tensor) -> Tensor:
     return beside.clamp(min=0.0).sqrt()[:, 0, :, :, None]
 
 
-def _weighted(field: Tensor, weights: Tensor) -> Tensor:
+def _convolve_weights(field: Tensor, weights: Tensor) -> Tensor:
     """Return sums over channels d and lags of weights[c, d, lag] field[d, p + lag].
 
     The sums are convolutions by FFT, because the lags reach over many pixels.
@@ -74,12 +74,12 @@ def _weighted(field: Tensor, weights: Tensor) -> Tensor:
     middle = weights.shape[2] // 2
     size = (height + middle, width + middle)  # padded, so that opposite edges do not mix
     wave = torch.fft.rfft2(field, s=size)
-    lags = torch.fft.rfft2(_wrapped(weights, size)).conj()
+    lags = torch.fft.rfft2(_wrap_weights(weights, size)).conj()
     sums: Tensor = torch.fft.irfft2(torch.einsum("cdyx,tdyx->tcyx", lags, wave), s=size)
     return sums[:, :, :height, :width]
 
 
-def _wrapped(weights: Tensor, size: tuple[int, int]) -> Tensor:
+def _wrap_weights(weights: Tensor, size: tuple[int, int]) -> Tensor:
     """Return the weights on a grid of this size with lag 0 in its corner; lags beyond the grid are left out."""
     middle = weights.shape[2] // 2
     padded = weights.new_zeros((*weights.shape[:2], *size))
@@ -89,7 +89,7 @@ def _wrapped(weights: Tensor, size: tuple[int, int]) -> Tensor:
     return padded
 
 
-def _correlated(field: Tensor) -> Tensor:
+def _correlate(field: Tensor) -> Tensor:
     """Return the sum over frames and pixels of field[c, p] field[c', p + lag], (channels, channels, k, k)."""
     height, width, channels = field.shape[1:]
     size = (height + FARTHEST, width + FARTHEST)
@@ -119,7 +119,7 @@ def _first_below(correlation: Tensor) -> int:
     return int(below[0]) if len(below) else len(correlation)
 
 
-def _seen(slopes: Tensor) -> tuple[slice, slice]:
+def _find_used(slopes: Tensor) -> tuple[slice, slice]:
     """Return the rows and columns in which any slope is not zero."""
     used = (slopes != 0.0).any(dim=4).any(dim=1).any(dim=0)
     found = []

@@ -65,7 +65,9 @@ def _of_view(loss: Loss, view: View, target: Target) -> Displacement:
     if exact is None or view.image is None or exact.dim() not in (3, 4):
         return Displacement()
     residuals = _channels(exact)
-    changes = [_channels(_given(loss, replace(view, image=image), target) - exact) for image in _moved(view.image)]
+    changes = [
+        _channels(_collect_targets(loss, replace(view, image=image), target) - exact) for image in _displace(view.image)
+    ]
     # Central differences: right minus left, down minus up, larger minus smaller, over two pixels each.
     ways = torch.stack([0.5 * (changes[2 * i] - changes[2 * i + 1]) for i in range(3)])
     normal = torch.einsum("ifhwc,jfhwc->fij", ways, ways)
@@ -93,7 +95,7 @@ def _scatter(ways: Tensor, rest: Tensor, local: bool) -> Tensor:
     return torch.stack([alone.scatter(ways[:, f : f + 1] * size[f]) for f in range(len(rest))])
 
 
-def _given(loss: Loss, view: View, target: Target) -> Tensor:
+def _collect_targets(loss: Loss, view: View, target: Target) -> Tensor:
     found = loss.residuals(view, target)
     assert found is not None
     return found
@@ -104,32 +106,32 @@ def _channels(residuals: Tensor) -> Tensor:
     return residuals[..., None] if residuals.dim() == 3 else residuals
 
 
-def _moved(image: Image) -> Iterator[Image]:
+def _displace(image: Image) -> Iterator[Image]:
     """Yield the drawn object one pixel to the right, left, down and up, and one pixel larger and smaller in radius."""
     alpha = image.alpha
     near = max_pool2d((alpha[:, None] > 1e-3).to(alpha.dtype), 5, stride=1, padding=2)[:, 0, :, :, None]
     for way in ((0, 1), (0, -1), (1, 0), (-1, 0)):
-        yield _changed(image, near, lambda frames, way=way: frames.roll(way, dims=(1, 2)))
+        yield _change_nearby(image, near, lambda frames, way=way: frames.roll(way, dims=(1, 2)))
     across, down = _outward(alpha)
     for sign in (1.0, -1.0):
 
-        def grown(frames: Tensor, sign: float = sign) -> Tensor:
+        def grow(frames: Tensor, sign: float = sign) -> Tensor:
             right = 0.5 * (frames.roll(-1, dims=2) - frames.roll(1, dims=2))
             below = 0.5 * (frames.roll(-1, dims=1) - frames.roll(1, dims=1))
             return frames - sign * (across * right + down * below)
 
-        yield _changed(image, near, grown)
+        yield _change_nearby(image, near, grow)
 
 
-def _changed(image: Image, near: Tensor, change: object) -> Image:
+def _change_nearby(image: Image, near: Tensor, change: object) -> Image:
     """Return the image with colours and coverage changed near the object."""
     assert callable(change)
 
-    def mixed(frames: Tensor) -> Tensor:
+    def mix(frames: Tensor) -> Tensor:
         return torch.as_tensor(frames + near * (change(frames) - frames))
 
-    rgba = None if image.rgba is None else mixed(image.rgba)
-    mask = None if image.silhouette is None else mixed(image.silhouette[..., None])[..., 0]
+    rgba = None if image.rgba is None else mix(image.rgba)
+    mask = None if image.silhouette is None else mix(image.silhouette[..., None])[..., 0]
     return replace(image, rgba=rgba, silhouette=mask)
 
 

@@ -82,7 +82,7 @@ def sample(energy: Energy, starts: Tensor, draws: int, tuning: int, seed: int, t
     """
     generator = torch.Generator().manual_seed(seed)
     chains = [
-        _run_chain(energy, start, tuning, [_Luck.drawn(start, generator) for _ in range(tuning + draws)])
+        _run_chain(energy, start, tuning, [_Luck.draw(start, generator) for _ in range(tuning + draws)])
         for start in starts
     ]
     found = run_searches(chains) if together else [run_searches([chain])[0] for chain in chains]
@@ -106,7 +106,7 @@ class _Luck:
     bound: float
 
     @staticmethod
-    def drawn(like: Tensor, generator: torch.Generator) -> _Luck:
+    def draw(like: Tensor, generator: torch.Generator) -> _Luck:
         momentum = torch.randn(like.shape, generator=generator, dtype=like.dtype)
         return _Luck(momentum, *(float(torch.rand(1, generator=generator)) for _ in range(2)))
 

@@ -136,14 +136,14 @@ def _slope(
         # Slopes at two points agree only to about the distance of the points.
         share = max(share, 10.0 * abs(offset) * h)
         if best is None or share < best[1]:
-            best = ((ahead - behind) / (2.0 * h), share, jumps(ahead - behind) | _switched(change, uneven))
+            best = ((ahead - behind) / (2.0 * h), share, jumps(ahead - behind) | _find_switched(change, uneven))
         if moved == 0.0 or best[1] < CLEAN:
             break
     assert best is not None
     return best
 
 
-def _switched(change: Tensor, uneven: Tensor) -> Tensor:
+def _find_switched(change: Tensor, uneven: Tensor) -> Tensor:
     """Return the pixels that change on one side only, except those that hardly change."""
     size = change.abs()
     return (uneven.abs() > UNEVEN * size) & (size > 1e-3 * float(size.max()))

@@ -61,7 +61,7 @@ def measure_views(objective: Objective, z: Tensor) -> list[ViewStatistics]:
     values = {name: value.detach() for name, value in objective.values(z).items()}
     found = []
     for label, target in objective.target.by_view().items():
-        scene = objective.scene.seen_from(label)
+        scene = objective.scene.select_view(label)
         colours, covered = "rgba" in objective.loss.outputs, target.masks is not None
         covered |= target.frames is not None and target.frames.shape[-1] == 4
         # Colours if the loss compares them; else coverage if the target has it.
@@ -75,7 +75,7 @@ def measure_views(objective: Objective, z: Tensor) -> list[ViewStatistics]:
 def _image(
     objective: Objective, scene: Scene, target: Target, values: dict[str, Tensor], outputs: tuple[str, ...]
 ) -> Image:
-    times = scene.exposed(target.times + scene.viewpoint.time_offset, values)
+    times = scene.get_exposure_times(target.times + scene.viewpoint.time_offset, values)
     sampling = sample_times(times, scene.dt, scene.steps)
     made = objective.rollouts.without_gradient(scene, values, sampling.save)
     return scene.draw(made.trajectory, made.params, values, outputs, sampling)[0]

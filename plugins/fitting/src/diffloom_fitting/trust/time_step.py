@@ -57,7 +57,7 @@ def _factor(scene: Scene, params: Params, start: State) -> float:
     size = 1e-7 if params.dtype == torch.float64 else 1e-4
     u = {name: u + size * torch.randn(u.shape, generator=random, dtype=u.dtype) for name, (_, u) in start.sets.items()}
     q = {name: q for name, (q, _) in start.sets.items()}
-    base, changed = _followed(scene, params, start), _followed(scene, params, State(q, u))
+    base, changed = _compute_velocities(scene, params, start), _compute_velocities(scene, params, State(q, u))
     change = changed - base
     lengths = change.norm(dim=1)
     large = (lengths > ENOUGH * lengths[0]).nonzero()
@@ -68,7 +68,7 @@ def _factor(scene: Scene, params: Params, start: State) -> float:
     return -float((last * before).sum() / before.square().sum())
 
 
-def _followed(scene: Scene, params: Params, start: State) -> Tensor:
+def _compute_velocities(scene: Scene, params: Params, start: State) -> Tensor:
     """Return the velocities (steps, numbers) after ``start``."""
     path: Trajectory = simulate(
         scene.model, params, dt=scene.dt, steps=STEPS, integrator=scene.integrator,

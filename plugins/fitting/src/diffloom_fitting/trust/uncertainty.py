@@ -164,7 +164,7 @@ def estimate_uncertainty(
     layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
-    inflation, drawn = max(1.0, _largest(_over(larger, single))), None
+    inflation, drawn = max(1.0, _largest(_divide_or_zero(larger, single))), None
     if method == "posterior" and _overall(noises) > EXACT:
         root = _factor(covariance, parted.kept) / end.size[:, None]
         drawn = sample_posterior(objective, z, root, inflation * _overall(noises), end.residuals.numel(), seed=0)
@@ -173,7 +173,7 @@ def estimate_uncertainty(
         deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
-        _largest(_over(step, base)), _largest(step / (end.size * end.width)), windows, open_,
+        _largest(_divide_or_zero(step, base)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
         _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
@@ -218,7 +218,7 @@ def _root(covariance: Tensor) -> Tensor:
 
 def _with_diagonal(covariance: Tensor, deviation: Tensor) -> Tensor:
     """Return the covariance with these deviations and its own correlations."""
-    factor = _over(deviation, _root(covariance))
+    factor = _divide_or_zero(deviation, _root(covariance))
     scaled = covariance * torch.outer(factor, factor)
     return scaled - torch.diag(scaled.diagonal()) + torch.diag(deviation.square())
 
@@ -234,10 +234,10 @@ def _factor(covariance: Tensor, kept: Tensor) -> Tensor:
 def _ratio(blocks: Tensor, base: Tensor, end: Linearised) -> float:
     """Return the largest ratio of two deviations, where they are large enough to matter."""
     matters = blocks > FINE * end.size * end.width
-    return _largest(torch.where(matters, _over(blocks, base), torch.zeros_like(blocks)))
+    return _largest(torch.where(matters, _divide_or_zero(blocks, base), torch.zeros_like(blocks)))
 
 
-def _over(part: Tensor, whole: Tensor) -> Tensor:
+def _divide_or_zero(part: Tensor, whole: Tensor) -> Tensor:
     """Return part / whole, and 0 where the whole is 0."""
     some = whole > 0.0
     return torch.where(some, part / torch.where(some, whole, torch.ones_like(whole)), torch.zeros_like(part))
@@ -314,7 +314,7 @@ def clustered_uncertainty(
     open_, undetermined = left_open(layout, natural, blind, parted.lost, covariance, data)
     return Uncertainty(
         _in_units(layout, z, sigma / size, undetermined), noise, _condition(bend),
-        _correlation(inverse), 1.0, _largest(_over(step, sigma)), _largest(step / natural), 0.0, open_,
+        _correlation(inverse), 1.0, _largest(_divide_or_zero(step, sigma)), _largest(step / natural), 0.0, open_,
         tuple(layout.labels()[i] for i in undetermined), (), False, meaning=meaning,
     )  # fmt: skip
 
@@ -339,7 +339,7 @@ def _condition(bend: Tensor) -> float:
 
 def _correlation(inverse: Tensor) -> Tensor:
     root = _root(inverse)
-    return _over(inverse, torch.outer(root, root))
+    return _divide_or_zero(inverse, torch.outer(root, root))
 
 
 def _overall(noises: list[float]) -> float:
@@ -378,7 +378,7 @@ def correlated_scatter(slopes: Tensor, field: Tensor, local: bool = False) -> Te
     if not local:
         return CorrelatedNoise.of(video).scatter(rows)
     size = local_size(video)
-    even = _over(video, size.expand_as(video))
+    even = _divide_or_zero(video, size.expand_as(video))
     return CorrelatedNoise.of(even).scatter(rows * size)
 
 

@@ -123,18 +123,19 @@ def judge(
     """
     if isinstance(found, str):
         open_ = VerdictPart("amber", f"not judged: {found}")
-        return Verdict(_stopped(finished) or open_, visible(seen, moving), open_, explained(None, seen))
+        return Verdict(_judge_stop(finished) or open_, visible(seen, moving), open_, judge_explanation(None, seen))
     return Verdict(
-        _stopped(finished) or converged(found), visible(seen, moving), identifiable(found), explained(found, seen),
+        _judge_stop(finished) or judge_convergence(found), visible(seen, moving), identifiable(found),
+        judge_explanation(found, seen),
         found.undetermined,
     )  # fmt: skip
 
 
-def _stopped(finished: str | None) -> VerdictPart | None:
+def _judge_stop(finished: str | None) -> VerdictPart | None:
     return None if finished is None else VerdictPart("red", f"no: {finished}")
 
 
-def converged(found: Uncertainty) -> VerdictPart:
+def judge_convergence(found: Uncertainty) -> VerdictPart:
     """Compare the next Gauss-Newton step with the uncertainty and with a natural change of the unknowns.
 
     Args:
@@ -248,7 +249,7 @@ def _lens(found: Uncertainty) -> str:
     )
 
 
-def explained(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> VerdictPart:
+def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> VerdictPart:
     """Judge the share of the video that the fit reproduces, and whether the residuals look like noise."""
     share = min((sight.explained for sight in seen), default=1.0)
     told = f"the fit reproduces {max(0.0, 100.0 * share):.3g} % of the contrast between the video and its background"

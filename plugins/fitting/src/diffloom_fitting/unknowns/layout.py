@@ -206,7 +206,7 @@ def resolve(unknowns: Sequence[Unknown], scene: Scene) -> UnknownLayout:
     return UnknownLayout(tuple(slots), scene.dtype)
 
 
-def component(name: str, scene: Scene) -> tuple[str, int] | None:
+def parse_component(name: str, scene: Scene) -> tuple[str, int] | None:
     """Parse the name of a vector's component, such as "velocity.y" or "camera.centre.1".
 
     Args:
@@ -219,7 +219,7 @@ def component(name: str, scene: Scene) -> tuple[str, int] | None:
     whole, dot, last = name.rpartition(".")
     if not dot or name in (allowed := list_seekable(scene)) or whole not in allowed:
         return None
-    _, _, full, _ = _declared(whole, scene)
+    _, _, full, _ = _find_declaration(whole, scene)
     part = "xyz".find(last) if len(last) == 1 and not last.isdigit() else int(last) if last.isdigit() else -1
     if not full or not _is_vector(whole, scene, full) or not 0 <= part < full[-1]:
         return None
@@ -237,12 +237,12 @@ def can_be_sought(name: str, scene: Scene) -> bool:
         True if it can be an unknown.
     """
     name = strip_window(name)
-    return name in list_seekable(scene) or component(name, scene) is not None
+    return name in list_seekable(scene) or parse_component(name, scene) is not None
 
 
 def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Slot:
     """Return the slot of one component of a vector."""
-    unit, bounds, full, present = _declared(whole, scene)
+    unit, bounds, full, present = _find_declaration(whole, scene)
     if present is None:
         raise InputError(f"unknown {unknown.name!r}: {whole!r} has no value in the scene; give one in [params]")
     if unknown.only is not None:
@@ -268,15 +268,15 @@ def _component_slot(unknown: Unknown, scene: Scene, whole: str, part: int) -> Sl
 def _slot(unknown: Unknown, scene: Scene) -> Slot:
     if find_window(unknown.name, scene.windows) is not None:
         plain = strip_window(unknown.name)
-        if plain not in (spec.name for spec in scene.model.specs) and component(plain, scene) is None:
+        if plain not in (spec.name for spec in scene.model.specs) and parse_component(plain, scene) is None:
             raise InputError(f"unknown {unknown.name!r}: a window has parameters of the model of its own, no camera")
         found = _slot(replace(unknown, name=plain), scene)
         of = None if found.of is None else found.of + unknown.name[len(plain) :]
         return replace(found, name=unknown.name, of=of)
-    inner = component(unknown.name, scene)
+    inner = parse_component(unknown.name, scene)
     if inner is not None:
         return _component_slot(unknown, scene, *inner)
-    unit, bounds, full, present = _declared(unknown.name, scene)
+    unit, bounds, full, present = _find_declaration(unknown.name, scene)
     start = present if unknown.start is None else _tensor(unknown.name, unknown.start, unit, scene.dtype)
     if start is None:
         raise InputError(f"unknown {unknown.name!r}: it has no value in the scene; give it a start")
@@ -367,7 +367,7 @@ def _base(what: str, only: tuple[int, ...], full: tuple[int, ...], present: Tens
     return present.detach().expand(full).clone()
 
 
-def _declared(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Tensor | None]:
+def _find_declaration(name: str, scene: Scene) -> tuple[str, Bounds, tuple[int, ...], Tensor | None]:
     """Return unit, bounds, full shape and present value of anything that can be sought."""
     allowed = list_seekable(scene)
     if name not in allowed:

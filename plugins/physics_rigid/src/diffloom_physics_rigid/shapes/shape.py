@@ -37,7 +37,7 @@ class RigidShape:
         """Volume, centre and second moments of the mesh."""
         return integrate_volume(self.vertices, self.faces)
 
-    def scaled(self, scale: NDArray[np.float64]) -> RigidShape:
+    def stretch(self, scale: NDArray[np.float64]) -> RigidShape:
         """Return the shape stretched by three positive factors (3,); a ball stretched unevenly becomes a mesh."""
         vertices = self.vertices * scale
         if self.kind == "box":

@@ -41,7 +41,7 @@ def simulate(
     values = build_truth(loaded, scene) if truth else {}
     folder = Path(out) if out is not None else Path("simulated") / Path(file).stem
     times = list_video_times(scene.steps * scene.dt, 0.0, rate)
-    exposed = [scene.seen_from(label).exposed(times, values) for label in scene.viewpoints]
+    exposed = [scene.select_view(label).get_exposure_times(times, values) for label in scene.viewpoints]
     whole = sample_times(torch.cat([times, *exposed]), scene.dt, scene.steps)
     ends = [0, *accumulate(len(part) for part in (times, *exposed))]
     parts = {label: whole.part(*ends[n + 1 : n + 3]) for n, label in enumerate(scene.viewpoints)}
@@ -51,7 +51,7 @@ def simulate(
         trajectory, params = scene.simulate(values, whole.save, NoGradient())
         simulated = time.perf_counter()
         videos = {
-            label: scene.seen_from(label).draw(trajectory, params, values, ("rgba",), parts[label])[0].bytes()
+            label: scene.select_view(label).draw(trajectory, params, values, ("rgba",), parts[label])[0].bytes()
             for label in (scene.viewpoints if video else ())
         }
     drawn = time.perf_counter()
@@ -91,7 +91,7 @@ def render(
         raise InputError(f"render: --out: got {out!r}; images are written as png: give a name that ends in .png")
     loaded = options.load(file)
     scene = build_scene(loaded)
-    scene = scene if label is None else scene.seen_from(label)
+    scene = scene if label is None else scene.select_view(label)
     values = build_truth(loaded, scene) if truth else {}
     with torch.no_grad():
         # The start is always among the times, because a rollout needs at least one step.

@@ -37,7 +37,7 @@ def write_control_page(folder: Path, experiment: Experiment, result: Result) -> 
     if not is_controlled(experiment):
         return None
     label, target = next(iter(experiment.target.by_view().items()))
-    scene = experiment.scene.seen_from(label)
+    scene = experiment.scene.select_view(label)
     offset = scene.viewpoint.time_offset
     span = scene.steps * scene.dt
     count = max(2, min(MOST, round(span * RATE)))

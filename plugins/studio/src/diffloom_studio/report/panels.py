@@ -49,7 +49,7 @@ def render_panels(experiment: Experiment, z: Tensor) -> dict[str, Panels]:
     """Draw the start and the result at the target's times, including the holdout; for each view, by label."""
     found = {}
     for label, view in experiment.scene.viewpoints.items():
-        scene = experiment.scene.seen_from(label)
+        scene = experiment.scene.select_view(label)
         times, wanted = _read_target_frames(experiment, label)
         moments = times + view.time_offset
         drawn, bodies = [], {}
@@ -68,7 +68,7 @@ def _draw(name: str, scene: Scene, values: Mapping[str, Tensor], moments: Tensor
     """Return images as the camera records them, over its exposure and row by row, and the body in the middle of
     each.
     """
-    seen = scene.exposed(moments, values).clamp(0.0, scene.steps * scene.dt)
+    seen = scene.get_exposure_times(moments, values).clamp(0.0, scene.steps * scene.dt)
     sampling = sample_times(seen, scene.dt, scene.steps)
     made = scene.rollout(values, sampling.save, NoGradient())
     image, _ = scene.draw(made.trajectory, made.params, values, ("rgba",), sampling)
