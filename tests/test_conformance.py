@@ -65,7 +65,7 @@ def test_conformance(subject, check, request):
 
 def test_the_conformance_run_covers_models_renderers_and_terms():
     assert {"model fem", "model rigid", "model cloth", "model springs"} <= set(SUBJECTS)
-    assert {"renderer softras", "renderer dibr"} <= set(SUBJECTS)
+    assert {"renderer softras", "renderer dibr", "renderer coverage"} <= set(SUBJECTS)
     assert {f"term {name}" for name in ("sphere", *OBSTACLES)} <= set(SUBJECTS)
     schemes = ("semi_implicit", "leapfrog", "rk4", "backward_euler", "implicit_midpoint")
     assert {f"integrator {scheme}" for scheme in schemes} <= set(SUBJECTS)

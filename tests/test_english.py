@@ -1,6 +1,5 @@
 """Docstrings and comments obey the rules of CONTRIBUTING.md, and everything public lists its parameters."""
 
-import json
 from pathlib import Path
 
 import english
@@ -9,12 +8,9 @@ import pytest
 
 @pytest.mark.parametrize("folder", english.folders())
 def test_docstrings_and_comments_obey_the_rules(folder):
-    """Counts that are still excepted are exact: a folder that was improved must lower its own."""
-    allowed = english.excepted(folder)
-    excepted = json.loads(allowed.read_text()) if allowed.exists() else {}
-    found = english.counts(folder)
-    places = "\n".join(map(str, english.faults(folder)[:20]))
-    assert found == excepted, f"python tools/english.py {folder} shows all; --write lowers the exceptions\n{places}"
+    assert len(english.sources(folder)) > 0
+    faults = english.faults(folder)
+    assert faults == [], "\n".join(map(str, faults))
 
 
 def rules_broken(code: str) -> list[str]:

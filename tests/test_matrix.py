@@ -96,7 +96,7 @@ def experiment_of(triple):
 
 def test_the_matrix_covers_what_is_installed():
     assert {t[0] for t in TRIPLES} == set(models())
-    assert {t[2] for t in TRIPLES} == set(EXACT) >= {"softras", "dibr"}
+    assert {t[2] for t in TRIPLES} == set(EXACT) >= {"softras", "dibr", "coverage"}
     assert len(TRIPLES) >= len(models()) * len(EXACT)
 
 

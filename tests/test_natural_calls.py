@@ -172,7 +172,7 @@ WORKS = {
     "fit: a row of a table": lambda: fit(Row({"stiffness": 700})).iterations > 0,
     "fit: optimizer and lr": lambda: fit(optimizer="adam", lr=np.float32(0.05)).history[0].optimiser == "Adam",
     "fit: optimiser and lr": lambda: fit(optimiser=fitting.Sgd(), lr=1).history[0].optimiser == "Sgd",
-    "fit: a prior by name": lambda: 880 < float(fit({"stiffness": 700}, prior={"stiffness": (900, 1)})["stiffness"]) < 920,
+    "fit: a prior by name": lambda: 880 < fit({"stiffness": 700}, prior={"stiffness": (900, 1)})["stiffness"] < 920,
     "fit: a prior of arrays": lambda: fit(prior={"velocity": (np.array([1, 0, 0]), 0.1)}).loss >= 0.0,
     "fit: a function as prior": lambda: fit(prior=lambda values: values["velocity"].square().sum()).start_loss > 0.5,
     "fit: a callback": lambda: (lambda kept_: fit(callback=kept_.append).iterations == len(kept_))([]),

@@ -37,7 +37,7 @@ def label(folder: Path) -> str:
 
 def test_the_folders_of_plugins_and_libraries_are_found():
     assert {"fitting", "physics_cloth", "physics_fem", "physics_rigid", "physics_springs"} <= {p.name for p in PLUGINS}
-    assert {"render_dibr", "render_softras"} <= {p.name for p in PLUGINS}
+    assert {"render_coverage", "render_dibr", "render_softras"} <= {p.name for p in PLUGINS}
     assert {"geometry", "kernels", "mechanics", "raster", "testing"} == {p.name for p in LIBS}
 
 

@@ -8,6 +8,7 @@ import formulas
 import parameters
 import reference_pages
 import yaml
+from griffe_extensions import fence_examples
 
 from diffloom.plugins import get_model
 
@@ -48,6 +49,19 @@ def test_named_tuples_have_a_signature_and_a_table_of_fields(site):
     (entry,) = re.findall(r'<h3 id="diffloom_raster.records.Bins".*?<h3', page, flags=re.DOTALL)
     assert "Bins(" in re.sub(r"<[^>]+>", "", entry)
     assert "<table>" in entry
+
+
+def test_examples_of_docstrings_are_shown_as_code(site):
+    page = (site / "reference" / "scale.html").read_text()
+    (entry,) = re.findall(r'<h3 id="diffloom_scale.VideoDataset".*?<h[34]', page, flags=re.DOTALL)
+    code = re.findall(r"<pre.*?</pre>", entry, flags=re.DOTALL)
+    assert any(
+        "VideoDataset(" in text and "videos[0]" in text for text in (re.sub(r"<[^>]+>", "", one) for one in code)
+    )
+    text = "Draw.\n\nExample:\n    a = f(1)\n    g(a)\n\nReturns:\n    A sum.\n"
+    wanted = "    ```python\n    a = f(1)\n    g(a)\n    ```\n"
+    assert fence_examples(text) == text.replace("    a = f(1)\n    g(a)\n", wanted)
+    assert fence_examples("Example:\n    ``f(1)``\n") == "Example:\n    ``f(1)``\n"
 
 
 def test_functions_are_drawn_from_all_packages_by_the_seed():

@@ -43,12 +43,15 @@ def draw(count: int, seed: int) -> list[tuple[str, Path, ast.FunctionDef]]:
 
 
 def functions(tree: ast.Module) -> list[tuple[str, ast.FunctionDef]]:
-    """Return the functions of a module and the methods of its classes, magic methods excepted."""
+    """Return the functions of a module and the methods of its classes that have a docstring.
+
+    A method without one implements an interface, which documents it.
+    """
     found = []
     for node in tree.body:
         owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
         for one in node.body if isinstance(node, ast.ClassDef) else [node]:
-            if isinstance(one, ast.FunctionDef) and not one.name.startswith("__"):
+            if isinstance(one, ast.FunctionDef) and ast.get_docstring(one) is not None:
                 found.append((owner + one.name, one))
     return found
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import ast
 import io
-import json
 import re
 import sys
 import tokenize
@@ -292,35 +291,20 @@ def returns_something(node: Definition) -> bool:
     return ast.unparse(node.returns) not in ("None", "NoReturn", "Never", "Self", "'Self'")
 
 
-def counts(folder: str) -> dict[str, int]:
-    """Return how many faults of each rule a folder has, for the rules that are broken."""
-    return dict(sorted(Counter(fault.rule for fault in faults(folder)).items()))
-
-
-def excepted(folder: str) -> Path:
-    """Return the file that holds the counts that a folder may still have."""
-    return ROOT / "tests" / "english" / f"{folder.replace('/', '.')}.json"
-
-
 def main() -> int:
     """Print what breaks the rules."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", help="Packages, such as plugins/fitting; all where none is given.")
     parser.add_argument("--rule", choices=["opening", "construction", "reference"], help="Show this rule alone.")
-    parser.add_argument("--write", action="store_true", help="Lower the counts of exceptions to the present ones.")
     parser.add_argument("--count", action="store_true", help="Print counts, not places.")
     arguments = parser.parse_args()
     total = 0
     for folder in [name.rstrip("/") for name in arguments.folders] or folders():
         found = [fault for fault in faults(folder) if arguments.rule in (None, fault.rule)]
         total += len(found)
-        if arguments.write:
-            excepted(folder).parent.mkdir(exist_ok=True)
-            excepted(folder).unlink(missing_ok=True)
-            if counts(folder):
-                excepted(folder).write_text(json.dumps(counts(folder)) + "\n", encoding="utf-8")
-        if arguments.count or arguments.write:
-            print(f"{folder:28} {'  '.join(f'{rule} {count}' for rule, count in counts(folder).items())}")
+        if arguments.count:
+            rules = Counter(fault.rule for fault in found)
+            print(f"{folder:28} {'  '.join(f'{rule} {count}' for rule, count in sorted(rules.items()))}".rstrip())
         else:
             print("\n".join(map(str, found)), end="\n" if found else "")
     print(f"{total} places break the rules")

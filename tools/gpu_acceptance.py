@@ -25,7 +25,7 @@ DEMO = ROOT / "plugins/studio/src/diffloom_studio/demo/demo.toml"
 #: Largest difference that is accepted, relative to the largest entry: sums are taken in another order on a GPU, and a
 #: rollout makes the last bit grow.
 TOLERANCE = {"float64": 1e-9, "float32": 2e-3}
-RENDERERS = ("softras", "dibr")
+RENDERERS = ("softras", "dibr", "coverage")
 RUNS = 3
 
 

@@ -25,7 +25,7 @@ body = playback.body("fit", playback.times(9))
 for time, now in zip(body.times, body.vertices, strict=True):
     print(f"{time:.2f} s: {compute_strain(body.vertices[0], now, body.faces).max():.3f}")
 # %% [markdown]
-# And the same motion as an animated mesh, a table and a video:
+# Write the motion as an animated mesh, a table and a video:
 # %%
 from diffloom_studio.exports import export
 
@@ -33,6 +33,6 @@ for name in ("ball.glb", "ball.csv", "ball.mp4"):
     written = export(playback, name, frames=9)
     print(written.name, written.stat().st_size > 0)
 # %% [markdown]
-# A surface shows itself, too:
+# A surface is displayed too:
 # %%
 ball.surface(body.trajectory, body.params)

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # What a video determines
 #
-# A fit always returns numbers. Whether the video determines them is another matter, and the verdict says so. The same
-# ball as in [A first fit](first_fit.md), but this time the camera's distance is unknown, too.
+# A fit always returns numbers; the verdict says whether the video determines them. Take the ball of [A first
+# fit](first_fit.md) with the camera's distance as a second unknown.
 # %%
 import torch
 
@@ -18,13 +18,13 @@ for estimate in found.estimates:
     print(f"{estimate.name}: {float(estimate.found):.6g} {estimate.unit}")
 # %% [markdown]
 # Both are found, because the size of the ball is known. Now only the first three frames are used, in which the ball is
-# still falling: nothing has squeezed it, and no pixel knows how stiff it is.
+# still falling: nothing has compressed it, so no pixel depends on its stiffness.
 # %%
 falling = fitting.fit(scene, video.first(3), {"shear_modulus": 3e3})
 print(falling.verdict)
 # %% [markdown]
-# `falling` has a number as well, close to where it started, but the verdict is not green, and no ± is shown beside it.
-# The images say the same: with ten times the stiffness they do not change.
+# `falling` has a number as well, close to its start, but the verdict is not green, and it has no ±. The images confirm
+# it: with ten times the stiffness they do not change.
 # %%
 soft, stiff = (scene.render({"shear_modulus": torch.tensor(mu)}, video.times[:3]).image.rgb for mu in (3e3, 3e4))
 print(f"largest difference of a pixel: {float((soft - stiff).abs().max()):.1e}")

@@ -60,10 +60,13 @@ def unwrap_values(tensor: Tensor) -> Tensor:
 
 
 def needs_gradient(tensor: Tensor) -> bool:
-    """Return True if a gradient is required; under vmap ``requires_grad`` is False for every tensor.
+    """Return whether a gradient is required; under vmap ``requires_grad`` is False for every tensor.
 
     Args:
         tensor: Tensor, possibly inside transforms.
+
+    Returns:
+        True if a gradient is required.
     """
     return _innermost(tensor).requires_grad
 
@@ -78,7 +81,11 @@ def _innermost(tensor: Tensor) -> Tensor:
 
 
 def is_transforming() -> bool:
-    """Return True inside a transform."""
+    """Return whether a transform is active.
+
+    Returns:
+        True inside a transform.
+    """
     return bool(torch._C._are_functorch_transforms_active())
 
 
@@ -112,19 +119,25 @@ def apply_vmap_rule(rule: Callable[..., tuple[Any, tuple[int, ...]]], *given: An
 
 
 def is_transformed(tensors: Iterable[Tensor]) -> bool:
-    """Return True if one of the tensors belongs to an active transform.
+    """Return whether one of the tensors belongs to an active transform.
 
     Args:
         tensors: Tensors to look at.
+
+    Returns:
+        True if one does.
     """
     return any(_functorch.is_functorch_wrapped_tensor(tensor) for tensor in tensors)
 
 
 def is_mapped(tensor: Tensor) -> bool:
-    """Return True if ``tensor`` holds several scenes.
+    """Return whether ``tensor`` holds several scenes.
 
     Args:
         tensor: Tensor, possibly inside transforms.
+
+    Returns:
+        True inside vmap, if the tensor is batched.
     """
     return bool(_functorch.is_batchedtensor(tensor))
 
@@ -136,6 +149,9 @@ def explain_batch_errors(what: str) -> Iterator[None]:
 
     Args:
         what: Name of the function that runs, for the message.
+
+    Returns:
+        Context manager.
     """
     try:
         yield
@@ -149,7 +165,11 @@ def explain_batch_errors(what: str) -> Iterator[None]:
 
 
 def suspend_transforms() -> AbstractContextManager[Any]:
-    """Return a context manager inside which no transform is active, for tensors that belong to none."""
+    """Return a context manager inside which no transform is active, for tensors that belong to none.
+
+    Returns:
+        Context manager.
+    """
     if not is_transforming():
         return nullcontext()
     made: AbstractContextManager[Any] = temporarily_clear_interpreter_stack()

@@ -45,7 +45,7 @@ def test_listing_answers_in_half_a_second():
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, "-m", "diffloom", "plugins"], capture_output=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        # Processor time: on a busy machine the clock on the wall measures what the others do.
+        # Processor time, because on a busy machine wall-clock time measures other processes too.
         seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(seconds) < 0.5, f"took {min(seconds):.2f} s"
 

@@ -64,7 +64,7 @@ def test_a_dataclass_checks_its_fields():
 def test_arguments_without_annotations_are_left_alone():
     def make(count: int, other=None, *, later: Unheard | None = None): ...  # noqa: F821
 
-    check_arguments("make", make, {"count": "many", "other": 1})  # one name that nobody knows, so nothing is known
+    check_arguments("make", make, {"count": "many", "other": 1})  # an unresolvable annotation: nothing is checked
     check_arguments("make", Setting, {"rate": 1.0, "else": 2})
     with pytest.raises(InputError, match=r"make\.rate"):
         check_arguments("make", Setting, {"rate": "x"})

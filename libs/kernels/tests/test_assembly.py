@@ -1,4 +1,4 @@
-"""What the compiler made of a lane loop: packed arithmetic, no reference counts, no hidden float64."""
+"""Assembly of a lane loop: packed arithmetic, no reference counts, no hidden float64."""
 
 import platform
 import re

@@ -124,7 +124,7 @@ def test_on_a_terminal_one_line_changes(project):
     process = start(project, "float32", "float64", err=theirs, TERM="xterm")
     os.close(theirs)
     shown = b""
-    with contextlib.suppress(OSError):  # how Linux tells that the other end is closed
+    with contextlib.suppress(OSError):  # Linux reports a closed pipe by this error
         while part := os.read(ours, 4096):
             shown += part
     os.close(ours)

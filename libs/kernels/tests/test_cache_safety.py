@@ -1,4 +1,6 @@
-"""The folder of compiled code: nobody else may write into it, and damage in it costs a compilation and nothing more."""
+"""The folder of compiled code: other users cannot write into it, and damage in it costs a compilation and
+nothing more.
+"""
 
 import os
 import pickle
@@ -68,12 +70,12 @@ def run(
 
 
 def code_files(cache: Path) -> list[Path]:
-    """Everything below a cache that holds compiled code, whatever its form."""
+    """Return the files of compiled code below a cache."""
     return [path for path in cache.rglob("*") if path.is_file() and path.suffix not in (".py", ".lock")]
 
 
 def all_files(cache: Path) -> list[Path]:
-    """The same with the generated sources beside it."""
+    """Return the files of compiled code and generated source below a cache."""
     return [path for path in cache.rglob("*") if path.is_file() and path.suffix != ".lock"]
 
 
@@ -114,7 +116,7 @@ def test_damaged_code_is_compiled_anew_and_replaced(project, filled, damage):
 
 
 def test_code_is_not_taken_for_that_of_other_types(project, tmp_path):
-    """Arrays of rows of three are a type of their own to the compiler and look like any others in print."""
+    """Arrays of rows of three are a type of their own to the compiler and look like ordinary arrays in print."""
     (project / "main.py").write_text(WIDTHS)
     (project / "safe_kernels.py").write_text(KERNELS.replace("out[i] = a[i] + a[i]", ROWS.strip()))
     try:
@@ -127,7 +129,7 @@ def test_code_is_not_taken_for_that_of_other_types(project, tmp_path):
 
 
 class Payload:
-    """What an attacker would put in place of compiled code."""
+    """Payload that an attacker would put in place of compiled code."""
 
     def __init__(self, mark: Path) -> None:
         self.mark = mark

@@ -106,7 +106,7 @@ def leaking(a):
 
 
 def test_simulator_agrees_with_the_cpu():
-    """In a process of its own: the simulator replaces CUDA for good. There everything is plain Python."""
+    """Run in a process of its own, because the simulator replaces CUDA for good; all code is plain Python there."""
     script = f"""
 import importlib.util, numpy as np
 from diffloom_kernels.compile import write
@@ -222,7 +222,7 @@ class OfKernels:
 
 
 def test_pipelines_call_device_functions_that_only_kernels_may_call(monkeypatch):
-    """As numba-cuda-mlir has it: both those that have a name and those written out for a record, and what they call."""
+    """Check named functions, functions specialised for a record, and their callees with numba-cuda-mlir's rules."""
     pytest.importorskip("numba_cuda")
     monkeypatch.setattr(cuda, "is_mlir", lambda: True)
     monkeypatch.setattr(cuda, "device_decorator", lambda: OfKernels)
@@ -252,10 +252,10 @@ def test_a_float_literal_is_found():
 @needs_ptxas
 def test_check_from_the_command_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(cuda_check, "collect", lambda modules: {"test_cuda": program})
-    assert cuda_check.main(["--anew", "--table", str(tmp_path / "format_table")]) == 0
+    assert cuda_check.main(["--anew", "--table", str(tmp_path / "table")]) == 0
     said = capsys.readouterr().out
     assert "8 compilations, 0 faults, 0 known spills" in said
-    assert (tmp_path / "format_table").read_text() in said
+    assert (tmp_path / "table").read_text() in said
     rows = [line.split()[:6] for line in said.splitlines() if line.startswith("test_cuda ")]
     assert rows == [["test_cuda", real, "4", "0", "0", unit] for real, unit in (("float32", "0"), ("float64", "-"))]
     assert cuda_check.main(["--program", "test_cuda", "--dtype", "float32"]) == 0

@@ -1,4 +1,4 @@
-"""Which compiler makes CUDA kernels, and what is handed to numba-cuda-mlir."""
+"""Choice of the compiler of CUDA kernels, and translation for numba-cuda-mlir."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_device_functions_are_translated():
     from diffloom_kernels import add3, cross3
     from diffloom_kernels.backends import mlir_functions
 
-    again = mlir_functions.translated(cross3)
-    assert again is mlir_functions.translated(cross3)
+    again = mlir_functions.translate_value(cross3)
+    assert again is mlir_functions.translate_value(cross3)
     assert again is not cross3
     assert again.py_func.__code__ is cross3.py_func.__code__
-    assert again.py_func.__globals__["add3"] is mlir_functions.translated(add3)
+    assert again.py_func.__globals__["add3"] is mlir_functions.translate_value(add3)
 
 
 def test_answers_of_rules_are_made_once_and_as_source():
@@ -90,7 +90,7 @@ def test_calls_with_many_arguments_compile(monkeypatch):
 
 
 def test_the_entry_of_a_tuple_of_one_is_taken_for_it():
-    """As calls of joints with one coordinate give it, by the check of links in a world."""
+    """Calls of joints with one coordinate return tuples of length one."""
     pytest.importorskip("numba_cuda_mlir", reason="numba-cuda-mlir is not installed")
     from diffloom_kernels.backends import mlir_patches
 
@@ -160,6 +160,6 @@ def test_dense_arrays_are_read_without_asking_how_they_lie(dense, monkeypatch):
     exec("def kernel(x, n): x[n, n] = x[n, 0]", scope)
     x = np.zeros((4, 6), np.float32)
     text = to_ptx(cuda_module().jit(scope["kernel"]), (x if dense else x[:, ::2], np.int64(4)), (8, 0))
-    # Of an array a kernel is given: two places, an offset, two lengths, two strides.
+    # An array descriptor has two pointers, an offset, two lengths, two strides.
     read = {name: f"_param_{k}]" in text for name, k in {"offset": 2, "rows": 5, "columns": 6}.items()}
     assert read == {"offset": not dense, "rows": True, "columns": not dense}

@@ -1,4 +1,4 @@
-"""How Python calls programs: whatever they take arrives as it was given, and numba's own wrapper is not needed."""
+"""Python wrapper of programs: arguments arrive unchanged, and numba's own wrapper is not needed."""
 
 import sys
 

@@ -44,7 +44,7 @@ def test_every_dependence_counts():
 
 
 def test_code_for_cuda_depends_on_its_compiler(monkeypatch):
-    """Both keep code under the names of generated files: one must not find the other's."""
+    """Two compilers keep code under the names of generated files, and must not share it."""
     monkeypatch.setattr(fingerprints, "choose_compiler", lambda: compiler)
     found = {}
     for target, compiler in (("cpu", "none"), ("cuda", "numba-cuda"), ("cuda", "numba-cuda-mlir"), ("cuda", None)):

@@ -224,7 +224,7 @@ def test_the_numbers_are_right(real):
 
 @pytest.mark.skipif(os.environ.get("NUMBA_CPU_NAME") == "generic", reason="is the inner run")
 def test_without_vector_extensions():
-    """The same tests on a processor that numba believes to be generic: vectors are split, bits stay."""
+    """Run these tests for a generic processor: vectors are split, bits stay."""
     plain = ["-c", os.devnull, "--import-mode=importlib", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-q", "-x", *plain, __file__]
     done = subprocess.run(

@@ -24,7 +24,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="children compile on 
 
 
 class Law(NamedTuple):
-    """What the pipeline calls for each number."""
+    """Device function that the pipeline launches."""
 
     body: Callable[..., Any]
 
@@ -110,7 +110,7 @@ def test_a_child_that_dies_hangs_or_fails_is_done_without(forks, end, monkeypatc
         lambda: "made" if os.getpid() == parent else end(), tmp_path / "x.code"
     )
     assert made == "made" and len(forks) == 1
-    with pytest.raises(ChildProcessError):  # it is gone, and nobody has to wait for it any more
+    with pytest.raises(ChildProcessError):  # the child is gone and was waited for
         os.waitpid(forks[0], 0)
 
 
@@ -222,4 +222,4 @@ release_memory()
 print(held - measure_resident_memory())
 """
     found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert float(found.stdout) > 150  # of 200 MB, all but one block at the end
+    assert float(found.stdout) > 150  # all of 200 MB but one block at the end

@@ -93,7 +93,7 @@ def test_a_block_has_the_bits_of_single_scenes(real):
     x = draw.normal(size=(scenes, 4, NODES, 2)).astype(real)
     extra = draw.normal(size=(scenes, 5)).astype(real)
     out = draw.normal(size=(scenes, NODES, 3)).astype(real)
-    weight = np.array([0.7, 1.3, 2.1], real)  # the same in all scenes
+    weight = np.array([0.7, 1.3, 2.1], real)  # shared by all scenes
     starts, list_of = np.array([0, 2, 2, 5], np.int32), np.array([4, 0, 1, 2, 3], np.int32)
     many = blocked(out, lanes)
     PROGRAM.run(

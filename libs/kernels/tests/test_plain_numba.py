@@ -1,4 +1,4 @@
-"""The plain mode of numba: same bits, no private part, chosen by itself; and numba left alone in the other mode."""
+"""The plain mode of numba: same bits, no private part, automatic choice; and numba left alone in the other mode."""
 
 import json
 import os
@@ -133,7 +133,7 @@ def test_doctor_tells_of_the_plain_mode(monkeypatch):
 #: Tests whose programs are run in both modes: values, gradients, lanes, records, teams of threads.
 QUICK = ["test_records.py", "test_places.py"]
 MANY = [*QUICK, "test_lanes.py", "test_programs.py", "test_small_algebra.py", "test_sines.py", "test_entries.py"]
-#: Of those, tests of the way that programs are compiled or of other processes.
+#: Filter that leaves out tests of whole-program compilation and of other processes.
 OTHERS = "not interpreted and not other_processes and not extensions and not read_in_place and not layout"
 
 
@@ -159,7 +159,7 @@ def test_tests_pass_in_both_modes_with_the_same_bits(tmp_path, files):
 
 
 def parts_of_numba() -> dict[tuple[str, str], object]:
-    """Everything that a patch could replace: functions and classes of numba's modules, and what its classes have."""
+    """Return all objects that a patch could replace: functions and classes of numba's modules, and their members."""
     found: dict[tuple[str, str], object] = {}
     for name, module in list(sys.modules.items()):
         if {name.partition(".")[0], module.__name__.partition(".")[0]} != {"numba"}:

@@ -1,4 +1,4 @@
-"""Programs: pipelines run alike on every CPU target; what is wrong with arguments is said."""
+"""Programs: pipelines run alike on every CPU target, and wrong arguments are reported."""
 
 import numpy as np
 import pytest

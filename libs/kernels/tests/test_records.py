@@ -143,7 +143,7 @@ def stem():
 
 
 def test_other_processes_look_for_it_by_the_same_name():
-    """What is shown of a function tells where it lies in memory, which is another place in every process."""
+    """The representation of a function has its address, which differs by process."""
     command = [sys.executable, "-c", "import test_records; print(test_records.stem())"]
     folder = os.path.dirname(__file__)
     first, second = (subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True) for _ in range(2))
@@ -206,7 +206,7 @@ def double(rows, out):
 
 
 def double_twice(path, out, kept):
-    """Once a part of what is given, once all of something else."""
+    """Read one entry of a record, and all entries of a second one."""
     rows = tuple(x[1] for x in static(path.rows))
     double(rows, out[0])
     double(kept.rows, out[1])

@@ -1,4 +1,4 @@
-"""Threads that share passes: each tile is done once, nobody runs ahead or waits for a thread that never came."""
+"""Threads that share passes: each tile is done once, no thread runs ahead or waits for a thread that never came."""
 
 import os
 import random

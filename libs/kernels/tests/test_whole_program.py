@@ -248,7 +248,7 @@ def test_a_function_is_compiled_once_for_all_whole_numbers():
 
 
 def new_body():
-    """A function that nobody has compiled, nor what it calls."""
+    """Device function that is not compiled yet, nor its callees."""
 
     @device
     def blended(x, y, k):
@@ -331,7 +331,7 @@ def test_quick_contexts_answer_as_those_of_numba():
 
 
 def doubled(x):
-    """Known to nobody until a test says what it is."""
+    """Function without an overload until a test adds one."""
     return 2 * x
 
 
@@ -393,7 +393,7 @@ LIMIT = 30 * 1_500_000
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc, which is Linux's")
 def test_a_long_lived_process_does_not_keep_what_it_compiled(tmp_path):
-    """Thirty programs compiled, not loaded, after five that settle what is only paid once."""
+    """Compile thirty programs, after five that pay the costs of the first."""
     (tmp_path / "growing_kernels.py").write_text(PROGRAMS + "".join(ONE.format(k=k) for k in range(35)))
     (tmp_path / "growth.py").write_text(GROWTH)
     environment = {**os.environ, "DIFFLOOM_CACHE_DIR": str(tmp_path / "cache"), "DIFFLOOM_QUIET": "1"}
@@ -405,7 +405,7 @@ def test_a_long_lived_process_does_not_keep_what_it_compiled(tmp_path):
 
 
 def test_this_numba_was_tried():
-    """Not a fault by itself, but whoever upgrades numba is to know that programs compile slower until it is tried."""
+    """Fail after an upgrade of numba, because programs compile slower until that release was tried."""
     assert numba.__version__.rsplit(".", 1)[0] in TRIED_NUMBA, LOOK
     assert compiler is whole_program, LOOK
 

@@ -412,7 +412,7 @@ class Fine(Renderer):
         return Image(rgba=rgba if "rgba" in outputs else None, silhouette=alpha if "silhouette" in outputs else None)
 
     def coverage(self, surface, camera):
-        """Of the box around the surface's vertices."""
+        """Return the coverage of the box around the surface's vertices."""
         x, y, _ = project_to_image(surface.vertices[0], camera).unbind(-1)
         sides = []
         for places, size in ((x, camera.width), (y, camera.height)):
@@ -449,7 +449,7 @@ def grown(surface):
 
 
 def one_sided(surface):
-    """Without the faces that are turned away from z: a body that hides nothing of its far side."""
+    """Return the surface without the faces that are turned away from z, so that its far side is visible."""
     a, b, c = surface.vertices[0, surface.faces].unbind(1)
     return replace(surface, faces=surface.faces[torch.linalg.cross(b - a, c - a)[:, 2] < 0.0])
 

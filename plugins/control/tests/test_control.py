@@ -307,7 +307,7 @@ def test_each_residual_is_mended_by_a_gradient_of_its_own():
     step = shortest_step(residuals, rows)
     left = residuals + rows @ step
     assert float(left.norm()) < 0.1 * float(residuals.norm())
-    with pytest.raises(InputError, match="each would take a gradient"):
+    with pytest.raises(InputError, match="each needs a gradient"):
         replace(objective, loss=PixelError()).jacobian(z)
     stage = Stage(LineScan(rate=0.05, trials=10, each=True), 6, stop=Stop())
     goal = aim()
@@ -371,7 +371,7 @@ def test_the_report_of_a_control_run_shows_the_motion(tmp_path):
 def test_centres_are_of_places():
     assert float(CentreError().value(_at([1.0, 0.0, 0.0]), _wanted([1.0, 0.0, 0.0]))) == 0.0
     assert float(CentreError().value(_at([1.0, 0.0, 0.0]), _wanted([4.0, 0.0, 0.0]))) == pytest.approx(3.0)
-    with pytest.raises(InputError, match="expected places"):
+    with pytest.raises(InputError, match="expected positions"):
         CentreError().value(_at([1.0, 2.0]), _wanted([1.0, 2.0]))
 
 

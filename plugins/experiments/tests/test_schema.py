@@ -1,4 +1,6 @@
-"""What `diffloom schema` prints accepts every file of this repository, and refuses what loading refuses."""
+"""The JSON schema of `diffloom schema` accepts every file of this repository, and refuses the files that loading
+refuses.
+"""
 
 from __future__ import annotations
 

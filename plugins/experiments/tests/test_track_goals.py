@@ -29,7 +29,7 @@ def build(toy, text, **changes):
 
 
 def pushed(toy, text, **changes):
-    """With one push per step sought instead of a policy: whatever can be reached is reached."""
+    """One push per step as unknown instead of a policy reaches every goal within reach."""
     driven = '[unknowns."control.push"]\neach = true\n[[stages]]\noptimiser = "lbfgs"\niterations = 30\n'
     return build(toy, text + driven, **changes)
 
@@ -173,7 +173,7 @@ def test_effort_and_smoothness_cost_what_a_file_says(toy):
 
 
 def test_the_tables_of_the_page_on_control_build(toy, tmp_path):
-    """Of docs/control.md, on the toy: three seconds long, and pushed where the page's cart has a torque."""
+    """The track of docs/control.md on the toy: three seconds long, with a push instead of the cart's torque."""
     (tmp_path / "track.csv").write_text("time,column,row\n0.5,9.0,6.5\n1.0,10.0,6.5\n")
     page = (Path(__file__).parents[3] / "docs" / "control.md").read_text()
     blocks = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)

@@ -11,6 +11,7 @@ from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import Experiment, Orbit, Scene, Stage, Stop, Unknown, run_fit, synthesise
 from diffloom_fitting.losses import SilhouetteError
 from diffloom_fitting.optimisers import GaussNewton
+from diffloom_fitting.stages import constant
 from diffloom_fitting.trust.linearised import linearise
 from diffloom_fitting.trust.outlines import OUTLINE, lens_bias, outline_shift
 
@@ -97,3 +98,17 @@ def test_a_synthesised_video_has_no_lens():
     target = replace(experiment.target, source="synthesised with SoftRasRenderer")
     _, bias, _ = shifts(replace(experiment, target=target), experiment.start())
     assert not bool(bias.shift.any())
+
+
+def test_a_stage_may_be_drawn_by_another_renderer_and_the_loop_says_so():
+    exact, soft = get_renderer("coverage")(), get_renderer("softras")(sigma=1e-4)
+    experiment = fitted(exact, exact)
+    (last,) = experiment.stages
+    coarse = replace(last, iterations=3, drawn_by=soft, renderer={"sigma": constant(1e-3)})
+    experiment = replace(experiment, stages=(coarse, last))
+    assert experiment.stage_objective(coarse, None, 0).scene.renderer == replace(soft, sigma=1e-3)
+    assert experiment.last_objective().scene.renderer == exact
+    found = run_fit(experiment, sure=False)
+    notes = [record.note for record in found.history if "drawn by" in record.note]
+    assert notes == ["drawn by SoftRasRenderer"]
+    assert float(found.z[names(experiment).index("gravity.y")]) == pytest.approx(-9.81, abs=0.01)

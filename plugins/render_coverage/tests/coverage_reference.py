@@ -1,8 +1,8 @@
 """Exact coverage by another way, slow and in plain Python: a pixel's square is divided along every line there is.
 
 All edges of all triangles that reach a pixel cut the square, as whole lines. Inside of the cells that this leaves,
-triangles either cover everything or nothing, so a look at one inner point says which is nearest: no order, no pieces
-that belong to somebody, no adjoint.
+triangles either cover everything or nothing, so a look at one inner point says which is nearest: no order, no
+ownership of pieces, no adjoint.
 """
 
 import numpy as np

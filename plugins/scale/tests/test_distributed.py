@@ -76,11 +76,11 @@ def compare_starts(engine: Engine, **starts: float) -> list[Any]:
     return pairs
 
 
-@pytest.mark.parametrize("starts", [{}, {"probe": 1}, {"enough": 1e-3}])
+@pytest.mark.parametrize("starts", [{}, {"probe": 1}, {"accept_loss": 1e-3}])
 def test_a_fit_goes_on_from_starts_that_ran_elsewhere(starts: dict[str, float]) -> None:
     pairs = compare_starts(Backwards(), **starts)
     told = {record.start for _, record in pairs}
-    assert told == ({0} if "enough" in starts else {0, 1, 2, 3})
+    assert told == ({0} if "accept_loss" in starts else {0, 1, 2, 3})
     assert pairs[-1][0].finished == ("probe" not in starts)
     # Checkpoints never hold more than the records that were reported.
     for number, (state, _) in enumerate(pairs, 1):

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from toy_results import SURE, result
 
+from diffloom_fitting.loop import Record
 from diffloom_studio.report.page_data import cite, give_advice
 
 
@@ -50,3 +51,13 @@ def test_the_same_run_is_cited_alike_and_another_not():
 def test_an_invisible_object_is_the_only_advice():
     (only,) = give_advice(result(visible="red", converged="amber", identifiable="red", explained="red"))
     assert "camera" in only
+
+
+def test_advice_on_iterations_is_an_option_with_its_value():
+    record = Record(30, 0, 1, "GaussNewton", 20, 0.1, {"mass": 2.0}, 0.5, 0.1, 4, 0, 1.0)
+    fit = dataclasses.replace(result(converged="amber"), loss=0.1, start_loss=1.0)
+    (told,) = give_advice(dataclasses.replace(fit, history=(record,)))
+    assert told.endswith("--iterations 40")
+    stopped = dataclasses.replace(record, note="the loss fell by less than 0.001 of itself in 2 iterations")
+    (told,) = give_advice(dataclasses.replace(fit, history=(stopped,)))
+    assert told.endswith("--set stages.1.stop.change=1e-5")

@@ -102,3 +102,7 @@ def test_a_key_is_explained_without_torch_and_soon():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     assert result.stdout.strip() == "False"
+
+
+def test_a_word_of_a_name_finds_the_name():
+    assert "fem.shear_modulus" in explained("shear", code=1)

@@ -141,12 +141,17 @@ _HEALTH = {
 }
 
 
-@click.command()
+@click.command(
+    help="Report what runs here, what does not, and why: Python, PyTorch, numba, threads, CUDA, libraries, plugins."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    """Report what runs here, what does not, and why: Python, PyTorch, numba, threads, CUDA, other libraries,
-    plugins.
+    """Report what runs here, what does not, and why.
+
+    Args:
+        ctx: click's context, whose exit code tells whether diffloom can work.
+        as_json: True to print JSON.
     """
     sections = examine()
     if as_json:

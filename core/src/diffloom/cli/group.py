@@ -18,7 +18,9 @@ class RegistryGroup(click.Group):
     """Group of registered commands: listed by their summaries, imported when run.
 
     Args:
+        *args: Arguments of ``click.Group``.
         within: First word of the names of its commands; empty for commands of one word.
+        **kwargs: Further arguments of ``click.Group``.
     """
 
     def __init__(self, *args: Any, within: str = "", **kwargs: Any) -> None:
@@ -32,11 +34,29 @@ class RegistryGroup(click.Group):
         return {names[name]: found[name] for name in names if " " not in names[name]}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
+        """Return the names of the commands.
+
+        Args:
+            ctx: click's context.
+
+        Returns:
+            Names.
+        """
         return list(self._entries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command."""
+        """Import and return a command.
+
+        Args:
+            ctx: click's context.
+            cmd_name: Name of the command in this group.
+
+        Returns:
+            click command.
+
+        Raises:
+            FactoryError: The command cannot be imported, or is no click command.
+        """
         try:
             entry = installed_registry().entry(COMMANDS, self._prefix + cmd_name)
         except UnknownNameError as error:
@@ -50,7 +70,12 @@ class RegistryGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with their summaries."""
+        """Write the commands with their summaries.
+
+        Args:
+            ctx: click's context.
+            formatter: click's formatter of the help.
+        """
         _write_commands(formatter, [(name, entry.summary) for name, entry in self._entries().items()])
 
 

@@ -24,6 +24,9 @@ def pause_garbage_collection() -> Iterator[None]:
     """Context manager: disable garbage collection during imports, and exclude the imported objects from it afterwards.
 
     For the command line alone, because a user's process may hold garbage that would be kept.
+
+    Returns:
+        Context manager.
     """
     enabled = gc.isenabled()
     gc.disable()

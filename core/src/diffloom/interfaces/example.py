@@ -92,7 +92,7 @@ class ExampleSettings:
             Changed settings.
 
         Raises:
-            TypeError: There is no such field.
+            TypeError: The field does not exist.
         """
         _check_names(owner, changes)
         return replace(self, **changes)

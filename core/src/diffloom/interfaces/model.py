@@ -144,7 +144,7 @@ class Model(ABC):
             Its spec.
 
         Raises:
-            KeyError: There is no such parameter.
+            KeyError: The parameter does not exist.
         """
         for spec in self.specs:
             if spec.name == name:

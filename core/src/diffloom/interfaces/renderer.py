@@ -87,7 +87,7 @@ class Renderer(ABC):
 
     Attributes:
         background: Colour (rgb, 0..1) behind the surface; black for renderers without such a setting.
-        unbiased: True if each pixel is the mean over its square of what is visible there, without softness: areas have
+        unbiased: True if each pixel is the mean over its square of the visible colours, without softness: areas have
             their true size, and rgb over black is the surface's mean colour times its coverage. The conformance suite
             checks it.
         expected_failures: Reasons by the name of each check of the conformance suite that cannot pass.
@@ -99,7 +99,11 @@ class Renderer(ABC):
 
     @classmethod
     def example(cls) -> Renderer:
-        """Return an instance for the conformance suite, by default one with default settings."""
+        """Return an instance for the conformance suite.
+
+        Returns:
+            Renderer with default settings, unless a class overrides this.
+        """
         return cls()
 
     @property

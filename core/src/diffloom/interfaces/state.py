@@ -97,6 +97,9 @@ class State(_Sets):
     def check_finite(self) -> State:
         """Return the state itself if all values are finite.
 
+        Returns:
+            The state.
+
         Raises:
             InputError: A value is NaN or infinite; the message names the first.
         """
@@ -152,8 +155,8 @@ class Trajectory(_Sets):
     ``trajectory[3]`` is the state of a frame; ``trajectory["sheet"]`` is the trajectory of one of several node sets.
 
     Args:
-        q: Coordinates (frames, nodes, dq), or such tensors by node set.
-        u: Velocities (frames, nodes, du), or such tensors by node set.
+        q: Coordinates (frames, nodes, dq), or a mapping of these by node set.
+        u: Velocities (frames, nodes, du), or a mapping of these by node set.
         times: Times of the frames (frames,) [s].
         batch: Number of scenes, or None for one; q and u of a batch have a leading axis of scenes.
         mask: (batch, frames), True for frames within the length of their scene; None if all are. Later frames repeat

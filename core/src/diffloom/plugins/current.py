@@ -48,6 +48,9 @@ def use_registry(registry: Registry) -> Iterator[Registry]:
 
     Args:
         registry: Registry to use.
+
+    Returns:
+        Context manager that yields the registry.
     """
     _replacements.append(registry)
     try:
@@ -95,7 +98,7 @@ def get_model(name: str) -> "Callable[..., Model]":
         Class or function that makes a model.
 
     Raises:
-        UnknownNameError: There is no such model; the message says what to install, or lists the installed ones.
+        UnknownNameError: The model does not exist; the message says what to install, or lists the installed ones.
     """
     return current_registry().get_model(name)
 
@@ -110,7 +113,7 @@ def get_integrator(name: str) -> "Callable[..., Integrator]":
         Class or function that makes an integrator.
 
     Raises:
-        UnknownNameError: There is no such integrator; the message says what to install, or lists the installed ones.
+        UnknownNameError: The integrator does not exist; the message says what to install, or lists the installed ones.
     """
     return current_registry().get_integrator(name)
 
@@ -125,7 +128,7 @@ def get_renderer(name: str) -> "Callable[..., Renderer]":
         Class or function that makes a renderer.
 
     Raises:
-        UnknownNameError: There is no such renderer; the message says what to install, or lists the installed ones.
+        UnknownNameError: The renderer does not exist; the message says what to install, or lists the installed ones.
     """
     return current_registry().get_renderer(name)
 

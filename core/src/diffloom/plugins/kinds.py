@@ -56,7 +56,7 @@ class Kind:
             Class or function.
 
         Raises:
-            UnknownNameError: There is no such name; the message lists the registered ones.
+            UnknownNameError: The name does not exist; the message lists the registered ones.
             FactoryError: The factory cannot be imported, or is unavailable here.
         """
         from diffloom.plugins.current import current_registry

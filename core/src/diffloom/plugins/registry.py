@@ -168,7 +168,7 @@ class Registry:
             Entry.
 
         Raises:
-            UnknownNameError: There is no such name; the message lists the registered ones.
+            UnknownNameError: The name does not exist; the message lists the registered ones.
         """
         try:
             return self._entries[kind, name]
@@ -186,25 +186,41 @@ class Registry:
             Class or function.
 
         Raises:
-            UnknownNameError: There is no such name.
+            UnknownNameError: The name does not exist.
             FactoryError: The factory cannot be imported, or is unavailable here.
         """
         return self.entry(kind, name).load()
 
     def models(self) -> tuple[str, ...]:
-        """Return the names of the registered models."""
+        """Return the names of the registered models.
+
+        Returns:
+            Names, sorted.
+        """
         return self.names(MODELS)
 
     def integrators(self) -> tuple[str, ...]:
-        """Return the names of the registered integrators."""
+        """Return the names of the registered integrators.
+
+        Returns:
+            Names, sorted.
+        """
         return self.names(INTEGRATORS)
 
     def renderers(self) -> tuple[str, ...]:
-        """Return the names of the registered renderers."""
+        """Return the names of the registered renderers.
+
+        Returns:
+            Names, sorted.
+        """
         return self.names(RENDERERS)
 
     def commands(self) -> tuple[str, ...]:
-        """Return the names of the registered commands."""
+        """Return the names of the registered commands.
+
+        Returns:
+            Names, sorted.
+        """
         return self.names(COMMANDS)
 
     def get_model(self, name: str) -> Callable[..., Model]:
@@ -212,6 +228,9 @@ class Registry:
 
         Args:
             name: Registered name, such as "fem".
+
+        Returns:
+            Class or function that makes a model.
         """
         return cast("Callable[..., Model]", self.get(MODELS, name))
 
@@ -220,6 +239,9 @@ class Registry:
 
         Args:
             name: Registered name, such as "semi_implicit".
+
+        Returns:
+            Class or function that makes an integrator.
         """
         return cast("Callable[..., Integrator]", self.get(INTEGRATORS, name))
 
@@ -228,6 +250,9 @@ class Registry:
 
         Args:
             name: Registered name, such as "softras".
+
+        Returns:
+            Class or function that makes a renderer.
         """
         return cast("Callable[..., Renderer]", self.get(RENDERERS, name))
 

@@ -15,6 +15,10 @@ def ld3(a, i):
     """Return a[i, 0:3] as a vec3.
 
     Under lanes, node indices load fastest from arrays (nodes, 4).
+
+    Args:
+        a: Array (rows, 3 or more).
+        i: Number of the row, a run, a scene node or node indices.
     """
     return (a[i, 0], a[i, 1], a[i, 2])
 
@@ -46,7 +50,13 @@ def _store_from(slots, e, corner, vectors):
 
 
 def store_row3(a, i, v):
-    """Store a[i, 0:3] = v and a[i, 3] = 0, for arrays with rows of four."""
+    """Store a[i, 0:3] = v and a[i, 3] = 0.
+
+    Args:
+        a: Array (rows, 4).
+        i: Number of the row, or a run.
+        v: vec3.
+    """
     a[i, 0] = v[0]
     a[i, 1] = v[1]
     a[i, 2] = v[2]

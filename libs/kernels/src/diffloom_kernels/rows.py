@@ -61,39 +61,74 @@ def row_sum(rows, slots, start, end):
 
 
 def row_vec3(row):
-    """Return a row as a vec3."""
+    """Return a row as a vec3.
+
+    Args:
+        row: Row.
+    """
     return row
 
 
 def row_from_vec3(v):
-    """Return a vec3 as a row; the fourth entry is undefined."""
+    """Return a vec3 as a row; the fourth entry is undefined.
+
+    Args:
+        v: vec3.
+    """
     return v
 
 
 def row_load(a, i):
-    """Return a[i, 0:3] of an array (nodes, 3 or 4) as a row."""
+    """Return a[i, 0:3] as a row.
+
+    Args:
+        a: Array (nodes, 3 or 4).
+        i: Number of the row, or a scene node.
+    """
     return (a[i, 0], a[i, 1], a[i, 2])
 
 
 def row_store(a, i, row):
-    """Store a[i, 0:3] = row; a fourth column becomes undefined."""
+    """Store a[i, 0:3] = row; a fourth column becomes undefined.
+
+    Args:
+        a: Array (nodes, 3 or 4).
+        i: Number of the row, or a scene node.
+        row: Row to store.
+    """
     a[i, 0] = row[0]
     a[i, 1] = row[1]
     a[i, 2] = row[2]
 
 
 def row_add(a, b):
-    """Return a + b."""
+    """Return a + b.
+
+    Args:
+        a: Row.
+        b: Row.
+    """
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
 def row_scale(a, s):
-    """Return a s, with s a scalar."""
+    """Return a s.
+
+    Args:
+        a: Row.
+        s: Scalar.
+    """
     return (a[0] * s, a[1] * s, a[2] * s)
 
 
 def row_fma(a, s, b):
-    """Return a s + b, fused, with s a scalar."""
+    """Return a s + b, fused.
+
+    Args:
+        a: Row.
+        s: Scalar.
+        b: Row.
+    """
     return (fma(a[0], s, b[0]), fma(a[1], s, b[1]), fma(a[2], s, b[2]))
 
 

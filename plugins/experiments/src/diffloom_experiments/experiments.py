@@ -12,7 +12,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom.validation import suggest_name
-from diffloom_experiments.build import build_scene
+from diffloom_experiments.build import build_renderer, build_scene
 from diffloom_experiments.build_target import apply_guess, build_targets, is_goal
 from diffloom_experiments.keys import explain_faults
 from diffloom_experiments.load import Loaded, MissingDataError, draw, draw_opposite, generator_for, load_file
@@ -160,7 +160,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     even = content.prior.even
     made = Experiment(
         scene, target, unknowns, _seen_in(content, _loss(_named_loss(content, target), "loss")),
-        tuple(_stage(stage, f"stages.{n}", content) for n, stage in enumerate(content.stages)),
+        tuple(_stage(stage, f"stages.{n}", loaded) for n, stage in enumerate(content.stages)),
         holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.accept_loss,
         ShareEvenly.checked(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
@@ -272,9 +272,10 @@ def _seen_in(content: ExperimentFile, loss: Loss) -> Loss:
     return loss if region is None or not loss.outputs else RegionLoss(region, loss)
 
 
-def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:
+def _stage(table: StageTable, place: str, loaded: Loaded) -> Stage:
     """Build a stage."""
-    renderer = content.renderer.name
+    content = loaded.content
+    renderer = content.renderer.name if table.drawn_by is None else table.drawn_by
     optimiser: Optimiser = make_registered(f"{place}.optimiser", get_optimiser, table.optimiser)
     loss, changing = _stage_loss(table.loss, f"{place}.loss")
     return Stage(
@@ -290,6 +291,7 @@ def _stage(table: StageTable, place: str, content: ExperimentFile) -> Stage:
         tuple(table.together),
         Stop(**table.stop.model_dump()),
         {key: _schedule(value, 0.0) for key, value in table.params.items()},
+        None if table.drawn_by is None else build_renderer(loaded, table.drawn_by),
     )
 
 

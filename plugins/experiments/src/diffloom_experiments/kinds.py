@@ -92,7 +92,11 @@ class ExperimentKind(ABC):
 
     @abstractmethod
     def schema(self) -> type[BaseModel]:
-        """Return the pydantic model of a whole file, which `diffloom schema` and `diffloom explain` read."""
+        """Return the pydantic model of a whole file, which `diffloom schema` and `diffloom explain` read.
+
+        Returns:
+            Model class.
+        """
 
     @abstractmethod
     def load(
@@ -187,7 +191,11 @@ class VideoKind(ExperimentKind):
     noun = "an experiment file"
 
     def schema(self) -> type[BaseModel]:
-        """Return the model of the file."""
+        """Return the model of the file.
+
+        Returns:
+            ``ExperimentFile``.
+        """
         from diffloom_experiments.schema import ExperimentFile
 
         return ExperimentFile
@@ -196,19 +204,43 @@ class VideoKind(ExperimentKind):
         self, raw: Mapping[str, Any], folder: Path, name: str, *, settings: Sequence[str] = (),
         changes: Mapping[str, Any] | None = None, quick: bool = False, variants: Sequence[str] = (),
     ) -> LoadedFile:  # fmt: skip
-        """Check the data of a file; see ``ExperimentKind.load``."""
+        """Check the data of a file.
+
+        Args:
+            raw: Tables of the file.
+            folder: Folder of relative paths.
+            name: Name of the file, for messages.
+            settings: Changes as texts, such as "camera.size=[64,64]".
+            changes: Changes as values by dotted key; they win over ``settings``.
+            quick: True to apply the file's [variants.quick].
+            variants: Names of further [variants.*] tables to apply, in this order.
+
+        Returns:
+            ``Loaded``.
+        """
         from diffloom_experiments.load import load_data
 
         return load_data(raw, folder, name, settings=settings, changes=changes, quick=quick, variants=variants)
 
     def build(self, loaded: Any) -> Any:
-        """Build the ``diffloom_fitting.Experiment`` of a file."""
+        """Build the experiment of a file.
+
+        Args:
+            loaded: Checked file.
+
+        Returns:
+            ``diffloom_fitting.Experiment``.
+        """
         from diffloom_experiments.experiments import build_experiment
 
         return build_experiment(loaded)
 
     def action(self, command: str) -> None:
-        """Return None, because all commands have implementations for files of this kind."""
+        """Return None, because all commands have implementations for files of this kind.
+
+        Args:
+            command: Name of the command.
+        """
 
 
 def experiment_kinds() -> dict[str, ExperimentKind]:

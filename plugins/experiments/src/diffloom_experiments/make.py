@@ -67,7 +67,7 @@ def make_registered(place: str, get: Callable[[str], Callable[..., Any]], named:
         Result of the factory.
 
     Raises:
-        InputError: There is no such name, or a setting is wrong.
+        InputError: The name does not exist, or a setting is wrong.
     """
     try:
         factory = get(named.name)

@@ -346,6 +346,9 @@ class StageTable(Table):
     renderer: dict[str, dict[str, ScheduleTable | Number]] = Field(
         {}, description="settings that change during the stage, by renderer, such as softras.sigma"
     )
+    drawn_by: str | None = Field(
+        None, description="a registered renderer that draws in this stage; absent: that of [renderer]"
+    )
     loss: Named | None = Field(None, description="loss of this stage instead of the experiment's")
     params: dict[str, ScheduleTable | Number] = Field(
         {}, description="values of known parameters in this stage, such as friction_smoothing"

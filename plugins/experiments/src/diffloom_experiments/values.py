@@ -24,10 +24,13 @@ DRAWS = ("uniform", "log_uniform", "normal", "choice")
 
 
 def is_draw(value: Any) -> bool:
-    """Return True if a value of a file asks for a draw, such as {uniform = [2, 12]}.
+    """Return whether a value of a file asks for a draw, such as {uniform = [2, 12]}.
 
     Args:
         value: Value from the file.
+
+    Returns:
+        True for a draw.
     """
     return isinstance(value, Mapping) and len([k for k in DRAWS if k in value]) == 1 and set(value) <= {
         *DRAWS, "each", "of_truth",

@@ -362,8 +362,9 @@ class Experiment(AbstractExperiment):
         of_loss, of_model = (_named_from(prefix, changes) for prefix in (LOSS, PARAMS))
         if of_loss:
             loss = replace(loss, **of_loss)  # type: ignore[type-var]
+        scene = self.scene if stage.drawn_by is None else self.scene.with_renderer(stage.drawn_by)
         base = Objective(
-            self.scene.with_params(of_model), self.target, loss, self.layout, None, self.prior, self.stopwatch,
+            scene.with_params(of_model), self.target, loss, self.layout, None, self.prior, self.stopwatch,
             self.differences, self.gaussian, self.costs, enough=stage.stop.loss, rollouts=self.rollouts,
         )  # fmt: skip
         of_renderer = {name: value for name, value in changes.items() if not name.startswith((LOSS, PARAMS))}

@@ -282,8 +282,3 @@ def peak_memory() -> int:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak) if sys.platform == "darwin" else int(peak) * 1024
-
-
-def drop_history(result: Result) -> Result:
-    """Return a copy without history, small enough to keep many."""
-    return replace(result, history=(), experiment=None)

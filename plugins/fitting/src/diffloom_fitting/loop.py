@@ -228,7 +228,7 @@ def iterate(experiment: AbstractExperiment, state: FitState) -> Posed[tuple[FitS
     )  # fmt: skip
     reason = _stage_end(stage, moved, experiment.probe if task.probe else stage.iterations)
     told = {name: summary(value) for name, value in experiment.layout.sought(full.detach()).items()}
-    record = _record(state, moved, stage, task, told, spent, reason or "")
+    record = _record(state, moved, stage, task, told, spent, _note(stage, iteration, reason))
     if reason is None:
         return moved, record
     ahead = _next_change(stage, moved)
@@ -315,6 +315,12 @@ def summary(value: Tensor) -> Any:
     if value.numel() <= 16:
         return value.tolist()
     return {"mean": float(value.mean()), "low": float(value.min()), "high": float(value.max())}
+
+
+def _note(stage: Stage, iteration: int, reason: str | None) -> str:
+    """The renderer of a stage that has its own, where the stage begins; and the reason why it ends."""
+    own = "" if stage.drawn_by is None or iteration > 0 else f"drawn by {type(stage.drawn_by).__name__}"
+    return "; ".join(part for part in (own, reason) if part)
 
 
 def _record(

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, Renderer
+from diffloom.plugins import get_renderer
 from diffloom.validation import check_settings
 from diffloom_fitting import get_loss, get_optimiser
 from diffloom_fitting.losses import Loss
@@ -153,6 +154,8 @@ class Stage:
         params: Known parameters of the model that change, for an easier problem first, such as {"friction_smoothing":
             Schedule(0.5, 0.1)}; {"camera.lens_blur": Schedule(20.0, 0.5, "exponential")} blurs the images, so that
             distant outlines have a gradient.
+        drawn_by: Renderer of this stage, or its registered name; None for the scene's. Coarse stages may draw softly,
+            and the last one exactly.
     """
 
     optimiser: Optimiser
@@ -167,6 +170,7 @@ class Stage:
     together: tuple[str, ...] = ()
     stop: Stop = field(default_factory=Stop)
     params: Mapping[str, Schedule] = field(default_factory=dict)
+    drawn_by: Renderer | None = None
 
     def __post_init__(self) -> None:
         chosen = check_instance("stage.optimiser", self.optimiser, Optimiser, get_optimiser)  # type: ignore[type-abstract]
@@ -174,6 +178,9 @@ class Stage:
         object.__setattr__(self, "iterations", check_whole("stage.iterations", self.iterations, 1))
         if self.loss is not None:
             object.__setattr__(self, "loss", check_instance("stage.loss", self.loss, Loss, get_loss))  # type: ignore[type-abstract]
+        if self.drawn_by is not None:
+            drawn = check_instance("stage.drawn_by", self.drawn_by, Renderer, get_renderer)  # type: ignore[type-abstract]
+            object.__setattr__(self, "drawn_by", drawn)
         check_instance("stage.stop", self.stop, Stop)
         if self.stop.patience is None:
             object.__setattr__(self, "stop", replace(self.stop, patience=chosen.stop_window))

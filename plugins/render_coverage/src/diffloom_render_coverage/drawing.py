@@ -53,11 +53,6 @@ class Plan:
     setup: BoundRecord
     far: float
 
-    @property
-    def groups(self) -> int:
-        """Work items that share a tile in the passes over pieces."""
-        return TILE if self.layout.on_cuda else 1
-
     def run(self, pipeline: str, *args: Any) -> None:
         """Run a pipeline: with threads wherever there are several, so that code is compiled once only."""
         target = self.layout.target
@@ -66,7 +61,14 @@ class Plan:
         program.run(pipeline, *args, target=target)
 
     def workers(self, items: int) -> int:
-        """How many workers share ``items`` work items."""
+        """Return the number of workers that share a number of work items.
+
+        Args:
+            items: Number of work items.
+
+        Returns:
+            At least 1.
+        """
         return max(1, min(items, WORKERS["cuda" if self.layout.on_cuda else "cpu"]))
 
     def pieces(self, workers: int) -> Pieces:
@@ -86,8 +88,7 @@ def find_plan(layout: ImageLayout, culls: bool | None, far: float) -> Plan:
 def _make_plan(layout: ImageLayout, culls: bool | None, far: float) -> Plan:
     edges = _find_edges(layout, culls)
     rules = RULES[layout.arena.dtype]
-    groups = TILE if layout.on_cuda else 1
-    return Plan(layout, BoundRecord(Setup(layout.bound.record, rules, edges, far, layout.stripes, groups)), far)
+    return Plan(layout, BoundRecord(Setup(layout.bound.record, rules, edges, far, layout.stripes)), far)
 
 
 _kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
@@ -125,7 +126,7 @@ class Drawing:
     @property
     def items(self) -> int:
         """Work items of the passes over pieces."""
-        return self.active * self.plan.groups
+        return self.active * self.plan.layout.stripes
 
     def draw(self, wants: Wants, shading: Any, images: Images) -> None:
         """Fill the images."""

@@ -5,7 +5,7 @@ with corners weighed in space. With c that colour, linear about the centroid, b 
 the pixel, a boundary of the pieces that moves outward by a small area dA changes the loss by g . (c - b) dA: see
 piece_kernels.py. The colour itself changes with the centroid held.
 
-A pixel that is too crowded is divided into 2 x 2 squares, or 4 x 4, and so on, each of which counts by itself.
+A pixel that is too crowded is divided into 2 x 2 squares, or 4 x 4, and so on, each of which is computed alone.
 
 Work items are shared by ``workers``, each with scratch memory of its own. What an item stores belongs to its tile, so
 sums do not depend on the number of workers.
@@ -37,19 +37,19 @@ from .surface_kernels import (
     value_rows,
 )
 
-#: How often the square of a pixel is halved at most: 32 x 32 parts.
+#: Largest number of times that the square of a pixel is halved: 32 x 32 parts.
 DEEPEST = 5
 
 
 @device
 def is_mixed(frame, row, column, limit):
-    """Whether a pixel is divided into pieces."""
+    """Return true if a pixel is divided into pieces."""
     return limit.depth[frame, row, column] < constant(limit.depth[frame, row, column], 0)
 
 
 @device
 def level_of(frame, row, column, limit):
-    """How often the square of a mixed pixel was halved."""
+    """Return the number of times that the square of a mixed pixel was halved."""
     return int(-limit.depth[frame, row, column]) - 1
 
 
@@ -120,10 +120,10 @@ def draw_mixed(worker, workers, items, wants, setup, scene, shading, images, pie
     tally[worker, 0] = 0
     tally[worker, 1] = 0
     for item in range(worker, items, workers):
-        tile = lists.active[item // setup.groups]
+        tile = lists.active[item // setup.stripes]
         frame, top, left = locate_tile(tile, grid)
         for row in range(top, minimum(top + TILE, grid.height)):
-            for column in range(left + item % setup.groups, minimum(left + TILE, grid.width), setup.groups):
+            for column in range(left + item % setup.stripes, minimum(left + TILE, grid.width), setup.stripes):
                 if is_mixed(frame, row, column, scene.limit):
                     crowded, crossing = draw_pixel(
                         base, frame, tile, row, column, wants, setup, scene, shading, images, pieces
@@ -155,14 +155,32 @@ def add_places(slots, i, corner, depth):
     slots[i, 0, 8] += depth[2]
 
 
+@device
+def pixel_cotangents(frame, row, column, wants, setup, shading, adj_images):
+    """Cotangents of colour, coverage and depth of a pixel, and what they count where nothing is shown.
+
+    Asked for again where they are needed: kept meanwhile, they take registers on a GPU.
+    """
+    planes, background = adj_images.planes, shading.background
+    zero = constant(planes[frame, 3, row, column], 0)
+    g, gd = (zero, zero, zero), zero
+    if wants.colour:
+        g = (planes[frame, 0, row, column], planes[frame, 1, row, column], planes[frame, 2, row, column])
+    if wants.deep:
+        gd = adj_images.depth[frame, row, column]
+    ground = g[0] * background[0] + g[1] * background[1] + g[2] * background[2] + gd * setup.far
+    return g, planes[frame, 3, row, column], gd, ground
+
+
 @device(inline=False)
-def colour_adjoint(t, i, frame, x, y, area, g, wants, setup, scene, shading, adj_images, slots):
-    """g . colour of triangle t at a place (x, y), and the cotangent of its corners' weights for an area of that colour;
-    adds those of values, normals and positions to row i of the slots."""
+def colour_adjoint(t, i, frame, row, column, x, y, area, wants, setup, scene, shading, adj_images, slots):
+    """g . colour of triangle t at a place (x, y), g being the cotangent of a pixel, and the cotangent of its corners'
+    weights for an area of that colour; adds those of values, normals and positions to row i of the slots."""
     mesh, screen, surfacing = setup.frames.mesh, scene.source.screen, shading.surfacing
     q = perspective_weights(x, y, load_corner(screen, mesh, t), load_depth(screen, mesh, t))
     value_at, point_at = value_rows(t, frame, surfacing), point_rows(t, mesh)
     colour, by_u, by_v = own_colour(q, value_at, frame, surfacing)
+    g, ga, gd, ground = pixel_cotangents(frame, row, column, wants, setup, shading, adj_images)
     lit, adj_own, adj_q = colour, mul3(g, area), sub3(q, q)
     if shading.lighting.shading > 0:
         adj_lit = adj_own
@@ -179,6 +197,7 @@ def colour_adjoint(t, i, frame, x, y, area, g, wants, setup, scene, shading, adj
     colour, by_u, by_v = own_colour(q, value_at, frame, surfacing)
     adj_value, by_value = own_colour_adjoint(adj_own, by_u, by_v, value_at, surfacing)
     add_corners(slots, i, 1, q, adj_value)
+    g, ga, gd, ground = pixel_cotangents(frame, row, column, wants, setup, shading, adj_images)
     return dot3(g, lit), add3(adj_q, by_value)
 
 
@@ -190,41 +209,34 @@ def draw_part_adjoint(
     it."""
     grid, mesh, lists, screen = setup.frames.grid, setup.frames.mesh, scene.lists, scene.source.screen
     left, top, zero = grid.columns[column], grid.rows[row], constant(grid.rows[row], 0)
-    background, planes = shading.background, adj_images.planes
-    g = (zero, zero, zero)
-    if wants.colour:
-        g = (planes[frame, 0, row, column], planes[frame, 1, row, column], planes[frame, 2, row, column])
-    ga, gd = planes[frame, 3, row, column], zero
-    if wants.deep:
-        gd = adj_images.depth[frame, row, column]
+    g, ga, gd, ground = pixel_cotangents(frame, row, column, wants, setup, shading, adj_images)
     if g[0] == zero and g[1] == zero and g[2] == zero and ga == zero and gd == zero:
         return
-    ground = g[0] * background[0] + g[1] * background[1] + g[2] * background[2] + gd * setup.far
     owner = next_owner(base, count, -1, pieces)
     while owner >= 0:
         area, mx, my = measure_owner(base, count, owner, pieces)
-        h, hx, hy = ga, zero, zero
+        lit, hx, hy, deep, adj_q = zero, zero, zero, zero, (zero, zero, zero)
+        if wants.colour:
+            lit, adj_q = colour_adjoint(
+                lists.triangle[owner], owner * setup.stripes + group, frame, row, column, left + mx, top + my, area,
+                wants, setup, scene, shading, adj_images, slots,
+            )  # fmt: skip
+        g, ga, gd, ground = pixel_cotangents(frame, row, column, wants, setup, shading, adj_images)
         if wants.colour or wants.deep:
-            t, i = lists.triangle[owner], owner * setup.stripes + group
-            lit, adj_q = zero, (zero, zero, zero)
-            if wants.colour:
-                lit, adj_q = colour_adjoint(
-                    t, i, frame, left + mx, top + my, area, g, wants, setup, scene, shading, adj_images, slots
-                )
+            t = lists.triangle[owner]
             v, z, x, y = load_corner(screen, mesh, t), load_depth(screen, mesh, t), left + mx, top + my
             q = perspective_weights(x, y, v, z)
-            weight = gd * area
+            weight, deep = gd * area, gd * dot3(q, z) - ground
             adj_q = add3(adj_q, (weight * z[0], weight * z[1], weight * z[2]))
-            h += gd * dot3(q, z) + lit - ground
             adj_corner, adj_depth = perspective_weights_adjoint(x, y, v, z, adj_q)
-            add_places(slots, i, adj_corner, add3(adj_depth, mul3(q, weight)))
+            add_places(slots, owner * setup.stripes + group, adj_corner, add3(adj_depth, mul3(q, weight)))
             # a place that moves with all corners changes nothing
             hx = -(adj_corner[0] + adj_corner[2] + adj_corner[4]) / area
             hy = -(adj_corner[1] + adj_corner[3] + adj_corner[5]) / area
         owner_adjoint(
-            base, count, owner, left, top, h, hx, hy, mx, my, setup.stripes, group, scene.triangles.outline, lists,
-            pieces, slots,
-        )
+            base, count, owner, left, top, ga + lit + deep, hx, hy, mx, my, setup.stripes, group,
+            scene.triangles.outline, lists, pieces, slots,
+        )  # fmt: skip
         owner = next_owner(base, count, owner, pieces)
 
 
@@ -233,10 +245,10 @@ def draw_mixed_adjoint(worker, workers, items, wants, setup, scene, shading, adj
     """Add the cotangents of the mixed pixels of every ``workers``-th item to the slots."""
     grid, lists, base = setup.frames.grid, scene.lists, worker * SLOTS
     for item in range(worker, items, workers):
-        tile, group = lists.active[item // setup.groups], item % setup.groups
+        tile, group = lists.active[item // setup.stripes], item % setup.stripes
         frame, top, left = locate_tile(tile, grid)
         for row in range(top, minimum(top + TILE, grid.height)):
-            for column in range(left + group, minimum(left + TILE, grid.width), setup.groups):
+            for column in range(left + group, minimum(left + TILE, grid.width), setup.stripes):
                 if is_mixed(frame, row, column, scene.limit):
                     level = level_of(frame, row, column, scene.limit)
                     for part in range(1 << (2 * level)):

@@ -1,4 +1,4 @@
-"""From a surface, a camera and lights to images."""
+"""Native back end: draws images of a surface with a camera and lights."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The pixel, or a square that is a part of it, begins as one piece of the background. A triangle takes from every piece
 the part in which it is nearer: three cuts along its edges give that part and at most three convex rests, which their
 owner keeps. Where two triangles intersect, the part is cut once more, along the line of equal depth. So the pieces
-always divide the square, whatever the order of the triangles; front to back saves work.
+always divide the square, for any order of the triangles; front to back saves work.
 
 Corners are counted from the pixel's centre. Each side of a piece knows the edge of a triangle that it lies on, if any.
 As the edge from a to b moves by (1 - t) a' + t b', a side s from p to q changes the integral over the piece of a linear
@@ -27,7 +27,7 @@ from .triangle_kernels import EDGE, FAR, NEAR
 
 #: Pieces of a pixel at most, and corners of a piece.
 PIECES, CORNERS = 64, 16
-#: Slots of a worker: pieces, then two for the part a triangle may take and one for what nobody asks for.
+#: Slots of a worker: pieces, then two for the part a triangle may take and one for parts that are discarded.
 SLOTS = PIECES + 3
 #: Owner of the pieces that no triangle covers.
 BACKGROUND = -1
@@ -78,7 +78,7 @@ def add_corner(p, x, y, tag, pieces):
 
 @device(inline=False)
 def cut(p, inner, outer, mark, pieces):
-    """Cut piece p where its values are zero: what is positive becomes ``inner``, the rest ``outer``, both with sides
+    """Cut piece p where its values are zero: the positive part becomes ``inner``, the rest ``outer``, both with sides
     along the cut that are tagged ``mark``."""
     n = pieces.count[p]
     pieces.count[inner] = 0
@@ -122,7 +122,7 @@ def inverse_depth(t, x, y, left, top, outline):
 
 @device(inline=False)
 def compare_depths(p, t, u, left, top, equal, outline, pieces):
-    """How much nearer triangle t is than u at the corners of piece p, as values; the least and the largest."""
+    """Write by how much triangle t is nearer than u at the corners of piece p; return the least and the largest."""
     zero = constant(left, 0)
     low, high = zero, zero
     for i in range(pieces.count[p]):
@@ -138,7 +138,7 @@ def compare_depths(p, t, u, left, top, equal, outline, pieces):
 
 @device(inline=False)
 def insert(entry, base, count, left, top, rules, triangles, lists, pieces):
-    """Let the triangle of an entry take what it covers; returns the number of pieces, and whether the square is crowded
+    """Give the triangle of an entry the parts that it covers; return the number of pieces, and if the square is crowded
     and holds intersecting triangles."""
     outline = triangles.outline
     t = lists.triangle[entry]
@@ -222,7 +222,7 @@ def start_square(base, part, level, pieces):
 
 @device
 def is_beside(t, left, top, part, level, outline):
-    """Whether the box around triangle t does not touch a square: see start_square."""
+    """Return true if the box around triangle t does not touch a square: see start_square."""
     across = 1 << level
     size = constant(left, 1) / constant(left, across)
     x0 = left - constant(left, 0.5) + constant(left, part % across) * size

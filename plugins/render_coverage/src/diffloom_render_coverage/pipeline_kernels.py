@@ -92,7 +92,7 @@ def to_points(part, setup, triangles, slots, adj_points):
 
 
 def draw_adjoint(workers, items, wants, setup, scene, shading, images, adj_images, pieces, slots, adjoint):
-    """From the cotangents of the images to those of the points; the slots are kept for the rest."""
+    """Compute the cotangents of the points from those of the images; the slots are kept for the rest."""
     lists, source = scene.lists, scene.source
     launch(lists.triangle.shape[0], record_entry, lists, scene.triangles.box, setup.frames.grid, slots.cells)
     launch_runs(wants.inner * interleave_count(lists.triangle.shape[0]) * TILE, shade_adjoint, wants, setup, scene,
@@ -126,5 +126,8 @@ PIPELINES: tuple[Any, ...] = (
     cameras_adjoint,
 )
 
-#: Its samples are registered by programs.py, which the CUDA check imports.
-program = Program("coverage", PIPELINES)
+#: Kernels that may spill, with the reason.
+SPILLS = {"draw_mixed_adjoint": "pieces, lights and textures of a pixel meet in one body"}
+
+#: Program of the renderer; samples for it are registered by programs.py, which the CUDA check imports.
+program = Program("coverage", PIPELINES, spills=SPILLS)

@@ -31,14 +31,13 @@ class Edges(NamedTuple):
 
 class Setup(NamedTuple):
     """Values that are the same in every draw of a plan. far: depth where nothing is shown [m]. stripes: slots of an
-    entry. groups: work items that share a tile in the passes over pieces."""
+    entry, and work items that share a tile in the passes over pieces."""
 
     frames: FrameSetup
     rules: Rules
     edges: Edges
     far: float
     stripes: int
-    groups: int
 
 
 class Outlines(NamedTuple):
@@ -76,8 +75,8 @@ class Pieces(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """depth: (frames, rows, columns). Triangles whose nearest corner lies before it are shown in the pixel as they are;
-    MIXED where pieces must be cut out instead, see run_kernels.py. ends: (entries,) whether a slab ends after it."""
+    """depth: (frames, rows, columns). Triangles whose nearest corner lies before it are shown in the pixel whole;
+    MIXED where pieces must be cut out instead, see run_kernels.py. ends: (entries,) true if a slab ends after it."""
 
     depth: Any
     ends: Any

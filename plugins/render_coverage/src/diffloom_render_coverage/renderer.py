@@ -23,7 +23,7 @@ CAPABILITIES = Capabilities(
 
 @dataclass(frozen=True)
 class CoverageRenderer(Renderer):
-    """Exact coverage: each pixel is the mean colour over its square of whatever is in front.
+    """Exact coverage: each pixel is the mean colour over its square of the nearest surface.
 
     Nothing is softened, so there is no softness to choose and no size that is drawn too large. Gradients are those of
     the same function: of moving outlines, of moving edges between objects, and of the colours inside.

@@ -2,7 +2,7 @@
 
 No torn edge (triangle_kernels.py) touches such a pixel. The number of layers is then the same all over it, and so the
 sum of the areas that the triangles cover in it. Triangles are sorted into slabs, each deeper than the last: the first
-slab that covers the pixel hides all others. If it has one layer, no triangle hides another, and each counts as it is
+slab that covers the pixel hides all slabs behind it. If it has one layer, no triangle hides another, and each counts,
 clipped to the pixel. Everywhere else pixels are divided into pieces (mixed_kernels.py).
 
 The part of a triangle in a pixel is measured by Green's theorem. With u(y) the place of an edge, held between the
@@ -79,7 +79,7 @@ def edge_margin(t, k, outline):
 
 @device
 def square_relation(t, x, y, outline):
-    """Which pixels may touch triangle t, and which lie in it as a whole."""
+    """Return masks of the pixels that may touch triangle t, and of those wholly inside it."""
     a, b = edge_distance(t, 0, x, y, outline), edge_distance(t, 1, x, y, outline)
     c = edge_distance(t, 2, x, y, outline)
     ma, mb, mc = edge_margin(t, 0, outline), edge_margin(t, 1, outline), edge_margin(t, 2, outline)
@@ -88,7 +88,7 @@ def square_relation(t, x, y, outline):
 
 @device
 def touches_edge(t, k, x, y, touch, outline):
-    """Which pixels edge k of triangle t touches, with a little to spare."""
+    """Return a mask of the pixels that edge k of triangle t touches, with a little to spare."""
     half = constant(x, 0.5) + constant(x, touch) * constant(x, 8)
     d, m = edge_distance(t, k, x, y, outline), edge_margin(t, k, outline) + touch * constant(touch, 8)
     ax, ay = outline[t, EDGE * k], outline[t, EDGE * k + 1]

@@ -28,7 +28,7 @@ class Style(NamedTuple):
 
     @property
     def lit(self) -> bool:
-        """Whether lights matter."""
+        """True if the draw depends on lights."""
         return self.scene.shading > 0 and self.colour
 
     def wants(self, table: bool) -> Wants:
@@ -48,7 +48,7 @@ class Draw(torch.autograd.Function):
         drawing.draw(style.wants(False), shading, images)
         ctx.drawing, ctx.style, ctx.shading, ctx.images = drawing, style, shading, images
         planes, depth = plan.layout.crop(images.planes), plan.layout.crop(images.depth)
-        # saved only so that nobody changes them meanwhile: the arrays share their memory
+        # saved so that autograd detects a change in place: the arrays share their memory
         ctx.save_for_backward(*tensors, planes, depth)
         return planes, depth
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 class Tally:
     """Pixels of one draw.
 
-    crowded: pixels with more pieces than there is room for, in which small pieces went to a neighbour. crossing: pixels
-        in which triangles intersect; their values are exact, and their gradients leave out how the line moves along
-        which the triangles intersect.
+    Args:
+        crowded: Number of pixels with more pieces than there is room for, in which small pieces went to a neighbour.
+        crossing: Number of pixels in which triangles intersect. Their values are exact; their gradients leave out the
+            motion of the line of intersection.
     """
 
     crowded: int = 0
@@ -24,7 +25,11 @@ _last: ContextVar[Tally] = ContextVar("last")
 
 
 def last_tally() -> Tally:
-    """Return the counts of the last draw of this thread."""
+    """Return the counts of the last draw of this thread.
+
+    Returns:
+        The counts; zeros before the first draw.
+    """
     return _last.get(Tally())
 
 

@@ -4,8 +4,8 @@ The outline of a triangle has six columns for each of its edges 01, 12, 20: a po
 points inward, 1 / length (negative where the triangle runs clockwise), and the factor that turns the distance from the
 edge into the part of the opposite corner in 1 / depth. Then the least and the largest depth of the corners.
 
-``torn`` has a bit for each edge across which the surface does not go on in the image: boundaries, and folds between a
-face turned to the camera and one turned away. Between such edges the number of layers is constant.
+``torn`` has a bit for each edge at which the surface ends in the image: boundaries, and folds between a
+face turned to the camera and one turned away. Between torn edges the number of layers is constant.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from diffloom_raster.kernels import load_corner, load_depth, pixel_range, set_bo
 
 #: Columns of an edge in the outline; columns of the least and the largest depth; all columns.
 EDGE, NEAR, FAR, OUTLINE = 6, 18, 19, 20
-#: How far from the centre of a pixel its corners lie, with a little to spare.
+#: Distance of a pixel's corners from its centre, with a little to spare.
 DIAGONAL = 0.7072
 
 
@@ -36,14 +36,14 @@ def set_edge(t, k, x0, y0, x1, y1, opposite, sign, area, outline, planes):
 
 @device
 def is_drawn(t, area, rules, edges):
-    """Whether triangle t of a signed area is drawn at all; y points down, so a front has a negative area."""
+    """Return true if triangle t of a signed area is drawn; y points down, so a front has a negative area."""
     zero = constant(area, 0)
     return (absolute(area) > rules.smallest) & ((edges.side[t % edges.side.shape[0]] == 0) | (area < zero))
 
 
 @device
 def is_torn(t, k, area, mesh, rules, edges, screen):
-    """Whether the surface ends, or turns over, at edge k of triangle t."""
+    """Return true if the surface ends, or turns over, at edge k of triangle t."""
     face = t % edges.neighbour.shape[0]
     beyond = edges.neighbour[face, k]
     if beyond < 0:
@@ -87,7 +87,7 @@ def set_up_triangle(t, grid, mesh, rules, edges, screen, triangles):
 
 @device
 def is_before(t, u, outline):
-    """Whether triangle t comes before triangle u in a tile's list: by least depth, then by number."""
+    """Return true if triangle t comes before triangle u in a tile's list: by least depth, then by number."""
     a, b = outline[t, NEAR], outline[u, NEAR]
     return a < b or (a == b and t < u)
 

@@ -104,6 +104,7 @@ class ExperimentOptions:
         renderer: Name of the renderer, instead of the file's.
         target_renderer: Name of the renderer that draws the target.
         seed: Seed, instead of the file's.
+        iterations: Iterations of the last stage, instead of the file's.
     """
 
     settings: tuple[str, ...] = ()
@@ -112,6 +113,7 @@ class ExperimentOptions:
     renderer: str | None = None
     target_renderer: str | None = None
     seed: int | None = None
+    iterations: int | None = None
 
     def load(self, file: str) -> Any:
         """Load an experiment file with these changes.
@@ -125,8 +127,16 @@ class ExperimentOptions:
         from diffloom_experiments.kinds import load_any
 
         changes = {"renderer.name": self.renderer, "target.renderer": self.target_renderer, "seed": self.seed}
-        given = {place: value for place, value in changes.items() if value is not None}
-        return load_any(file, settings=self.settings, changes=given, quick=self.quick, variants=self.variants)
+        given: dict[str, Any] = {place: value for place, value in changes.items() if value is not None}
+        load = functools.partial(load_any, file, settings=self.settings, quick=self.quick, variants=self.variants)
+        loaded = load(changes=given)
+        if self.iterations is None:
+            return loaded
+        last = len(loaded.content.stages) - 1
+        if loaded.raw.get("stages"):
+            return load(changes={**given, f"stages.{last}.iterations": self.iterations})
+        optimiser = loaded.content.stages[last].optimiser.name
+        return load(changes={**given, "stages": [{"optimiser": optimiser, "iterations": self.iterations}]})
 
 
 @dataclass(frozen=True)
@@ -209,6 +219,11 @@ def add_experiment_options(command: Callable[..., None]) -> Callable[..., None]:
     """
 
     options = (
+        click.option(
+            "--iterations",
+            type=click.IntRange(min=1),
+            help="Iterations of the last stage, instead of the file's.",
+        ),
         click.option("--seed", type=int, help="Seed of all random numbers, instead of the file's."),
         click.option("--target-renderer", metavar="NAME", help="Synthesise the target with this renderer."),
         click.option("--renderer", metavar="NAME", help="Draw with this renderer instead of the file's."),

@@ -201,8 +201,8 @@ def main(arguments: list[str] | None = None) -> int:
     whole = f"{len(findings)} compilations, {faults} faults, {excused} known spills"
     counts = "\n".join(["", head, *format_table(findings), whole])
     print(counts)
-    if options.format_table:
-        Path(options.format_table).write_text(counts)
+    if options.table:
+        Path(options.table).write_text(counts)
     return 1 if faults or not findings else 0
 
 

@@ -41,7 +41,7 @@ def find_ptxas() -> Path | None:
 
 
 def why_unavailable() -> str | None:
-    """Return what is missing for compiling to PTX and machine code, or None."""
+    """Return the missing requirement of compiling to PTX and machine code, or None."""
     if BOUNDS:
         return "CUDA's compilers cannot check bounds; unset DIFFLOOM_BOUNDS"
     if choose_compiler() is None:

@@ -4,8 +4,8 @@ Each tile has an atomic word that only grows. In pass p it is 2 p while the tile
 on it, and larger when it is done: 2 p + 2, which means free in pass p + 1, if another member did it, and 2 p + 3, which
 means taken in pass p + 1, if its own member did. So a member takes its own tile without an atomic operation from its
 first tile on, until another member has waited for it long, because a busy machine may deschedule a member at any time.
-From then on the slow member takes its own tiles by compare-and-swap like all members, and whichever member is running
-does the remaining tiles.
+From then on the slow member takes its own tiles by compare-and-swap like all members, and the running members do
+the remaining tiles.
 
 A program contains this code once and not once per pass (``_dl_shared``, see whole_program.py); a team of one skips it.
 """

@@ -77,7 +77,7 @@ def _read_cpu_limit(control: Path = Path("/sys/fs/cgroup")) -> int | None:
             quota, period = " ".join((control / name).read_text() for name in files).split()
             if int(quota) > 0:
                 return max(1, math.ceil(int(quota) / int(period)))
-        except (OSError, ValueError):  # no such file, or "max"
+        except (OSError, ValueError):  # the file is absent, or says "max"
             continue
     return None
 

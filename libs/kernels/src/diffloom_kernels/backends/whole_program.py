@@ -330,7 +330,7 @@ def compile_entry(entry: Any, kinds: tuple[Any, ...], path: Path, title: str) ->
         entry.compile(kinds)
         result = entry.overloads[kinds]
         parts = result._reduce()
-        if not result.library.has_dynamic_globals:  # those are addresses of this process
+        if not result.library.has_dynamic_globals:  # dynamic globals are addresses of this process
             write_code(path, dumps(parts))
     # Rebuild the result from its parts, so that nothing else of the compilation is kept.
     return cast("Callable[..., Any]", CompileResult._rebuild(result.target_context, *parts).entry_point)

@@ -94,10 +94,10 @@ class Program:
                 pays.
             work: Rough time of the largest pass on one core [ns], by which "auto" decides; None means serial.
             passes: Number of passes of that size.
-            label: Name of what is simulated or drawn, for messages.
+            label: Name of the simulated or rendered thing, for messages.
 
         Returns:
-            Whatever the pipeline returns.
+            Result of the pipeline.
 
         Raises:
             ValueError: The target or the pipeline is unknown.
@@ -187,7 +187,7 @@ class Program:
             Names of the parameters.
 
         Raises:
-            ValueError: There is no such pipeline.
+            ValueError: The pipeline does not exist.
             TypeError: The number of arguments is wrong.
         """
         if pipeline not in self._functions:

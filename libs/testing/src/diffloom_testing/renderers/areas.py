@@ -27,7 +27,7 @@ SAMPLES, PIXEL = 64, 0.01
 
 
 def hold(subject: RendererSubject, off: float, limit: float, found: str) -> str:
-    """Raise Failure if an unbiased renderer is ``off`` by more than ``limit``; return what was found."""
+    """Raise Failure if an unbiased renderer is ``off`` by more than ``limit``; return the finding."""
     if subject.renderer.unbiased:
         require(off <= limit, f"{found}; an unbiased renderer is off by {limit:g} at most")
     else:
@@ -204,13 +204,13 @@ def flat_square(count: int, dtype: torch.dtype, half: float = 0.5) -> Surface:
 
 
 def shapes(subject: RendererSubject) -> tuple[str, ...]:
-    """What is supersampled."""
+    """Return the names of the supersampled shapes."""
     return ("gem", "torus")
 
 
 @check("areas", shapes)
 def supersampled(subject: RendererSubject, shape: str) -> str:
-    """Each pixel is the mean over 64 x 64 points of what is nearest there."""
+    """Each pixel is the mean over the nearest surfaces at 64 x 64 points."""
     require_output(subject, "rgba")
     dtype = precision(subject)
     surface, view = gem(1, dtype) if shape == "gem" else make_torus(dtype), camera(dtype)
@@ -220,7 +220,7 @@ def supersampled(subject: RendererSubject, shape: str) -> str:
 
 
 def motions(subject: RendererSubject) -> tuple[str, ...]:
-    """What the derivative is taken by."""
+    """Return the changes of the derivative."""
     return ("size", "place", "depth")
 
 

@@ -106,6 +106,7 @@ def carry_out(
     from diffloom_scale.loggers import open_loggers
     from diffloom_studio.console import make_watcher
     from diffloom_studio.report import write_report
+    from diffloom_studio.report.page_data import give_advice
 
     loaded = folder.config()
     if resumed:
@@ -144,6 +145,9 @@ def carry_out(
     console.print(result_table(result))
     for line in (*result_lines(result), *experiment.lines(result)):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
+    if result.uncertainty != "not asked for":
+        for line in give_advice(result, experiment):
+            console.print(f"next: {line}", highlight=False, soft_wrap=True, markup=False)
     write_result(folder.path / "result.json", result)
     if isinstance(experiment, Experiment) and experiment.scene.policy is not None:
         from diffloom_control import save_policy
@@ -177,10 +181,9 @@ def _open_viewer(experiment: AbstractExperiment) -> Any:
 
 
 @click.command()
-@click.option("--renderer", metavar="NAME", help="Draw with this renderer (default: coverage).")
+@add_experiment_options
 @click.option("--out", type=click.Path(), help="Folder for the run (default: runs/demo).")
-@click.option("--quick", is_flag=True, help="Fewer frames and iterations.")
-def demo(renderer: str | None, out: str | None, quick: bool) -> None:
+def demo(options: ExperimentOptions, out: str | None) -> None:
     """Find a jelly ball's stiffness, friction and speed from a bundled clip, and write a report."""
     from importlib.resources import as_file, files
 
@@ -192,7 +195,7 @@ def demo(renderer: str | None, out: str | None, quick: bool) -> None:
         from diffloom_experiments.run_folder import RunFolder
 
     with as_file(files("diffloom_studio").joinpath("demo")) as folder:
-        loaded = ExperimentOptions(quick=quick, renderer=renderer).load(str(folder / "demo.toml"))
+        loaded = options.load(str(folder / "demo.toml"))
         experiment = build_experiment(loaded)
         place = Path(out) if out is not None else RunFolder.free_path(Path("runs"), "demo")
         carry_out(RunFolder.create(place, loaded), experiment)

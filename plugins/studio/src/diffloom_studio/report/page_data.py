@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from diffloom.interfaces import Camera
-from diffloom_fitting import Result
+from diffloom_fitting import AbstractExperiment, Experiment, Result
 from diffloom_fitting.numbers import (
     format_memory,
     format_number,
@@ -247,15 +247,17 @@ def make_shares(result: Result) -> list[tuple[str, float, str]]:
     )
 
 
-def give_advice(result: Result, images: bool = True) -> list[str]:
+def give_advice(result: Result, experiment: AbstractExperiment | None = None) -> list[str]:
     """Return sentences of advice, the most urgent first.
 
     An object that is not visible cannot be fitted, and a fit that has not converged cannot be judged.
 
     Args:
         result: The result of a fit.
-        images: False where no images were compared.
+        experiment: The experiment, which gives the values in the advice; None for advice without them.
     """
+    scene = experiment.scene if isinstance(experiment, Experiment) else None
+    images = experiment is None or scene is not None
     if result.interrupted:
         return ["The fit was interrupted: continue it with diffloom run --resume and this folder."]
     levels = {part: finding.level for part, finding in result.verdict.findings()}
@@ -281,12 +283,12 @@ def give_advice(result: Result, images: bool = True) -> list[str]:
     if levels["identifiable"] != "green":
         found += _advise_open(result)
     if levels["explained"] != "green":
-        found += _advise_unexplained(result)
+        found += _advise_unexplained(result, None if scene is None else scene.dt)
     return found
 
 
 def _advise_unconverged(result: Result) -> list[str]:
-    told = ["Run more iterations of the last stage (stages.iterations), and stop later (a smaller stages.stop.change)."]
+    told = [_advise_iterations(result)]
     last = result.history[-1].loss if result.history else result.loss
     if last > 0.5 * result.start_loss:
         told.append(
@@ -294,6 +296,15 @@ def _advise_unconverged(result: Result) -> list[str]:
             "diffloom landscape shows where the valleys are."
         )
     return told
+
+
+def _advise_iterations(result: Result) -> str:
+    """Advise twice as many iterations of the last stage, and a later stop if it had stopped before the last of them."""
+    if not result.history:
+        return "Run more iterations of the last stage: --iterations."
+    last = result.history[-1]
+    option = f"--set stages.{last.stage}.stop.change=1e-5" if "fell by less" in last.note else ""
+    return f"Run more iterations of the last stage: {option or f'--iterations {max(10, 2 * last.iteration)}'}"
 
 
 def _advise_open(result: Result) -> list[str]:
@@ -305,7 +316,7 @@ def _advise_open(result: Result) -> list[str]:
     ]
 
 
-def _advise_unexplained(result: Result) -> list[str]:
+def _advise_unexplained(result: Result, dt: float | None) -> list[str]:
     sure = result.uncertainty
     if isinstance(sure, Uncertainty):
         if sure.windows > SEVERAL:
@@ -314,7 +325,8 @@ def _advise_unexplained(result: Result) -> list[str]:
                 "camera that is not where it is said to be. Add it as an unknown, or fit a shorter part."
             ]
         if sure.step_bias > 1.0:
-            return ["The physics step shifts the result by more than its ±: halve time.dt and fit again."]
+            option = "" if dt is None else f": --set time.dt={dt / 2.0:.6g}"
+            return [f"The physics step shifts the result by more than its ±: halve time.dt and fit again{option}"]
         if not sure.images and sure.noise > FINE:
             return ["Use a loss on images, such as mse: then ± knows which residuals are neighbours."]
         if sure.unrest > AT_REST:

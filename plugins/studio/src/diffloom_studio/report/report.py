@@ -84,9 +84,7 @@ def _describe_result(experiment: AbstractExperiment, result: Result) -> dict[str
     """Return the page's values for the result."""
     return {
         "verdict": result.verdict if result.uncertainty != "not asked for" else None,
-        "advice": give_advice(result, isinstance(experiment, Experiment))
-        if result.uncertainty != "not asked for"
-        else [],
+        "advice": give_advice(result, experiment) if result.uncertainty != "not asked for" else [],
         "headline": make_headline(result),
         "cards": make_cards(result),
         "rows": make_rows(result),
