@@ -2,9 +2,9 @@
 
     python experiments/made_mattes.py --folder clips     # writes experiments/results/made-mattes.md
 
-The clips have blur, a soft shadow, texture behind the object and on it, grain and H.264; they are read at 640 pixels,
-as recorded, and shrunk to 240. The radius is that of a disc of the matte's area. A centroid is compared after the mean
-difference of its clip is taken out.
+The clips, of 640 pixels, have blur, a soft shadow, texture behind the object and on it, grain and H.264; they are
+shrunk to 240 pixels, or to --sizes. The radius is that of a disc of the matte's area. A centroid is compared after the
+median difference of its clip is taken out.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def main() -> None:
     """Write a row for each segmenter and size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="of made_clips.py")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[240], help="pixels on the longer side")
     given = parser.parse_args()
     names = list(json.loads((given.folder / "truth.json").read_text(encoding="utf-8")))
     lines = [
@@ -75,7 +76,7 @@ def main() -> None:
         "| centroid, rms [px] | clips |",
         "|---|---|---|---|---|---|---|",
     ]
-    for size in (WIDTH, 240):
+    for size in given.sizes:
         rows: dict[str, list[tuple[float, float, float]]] = {}
         for name in names:
             with np.load(given.folder / f"{name}.npz") as held:
