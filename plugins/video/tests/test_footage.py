@@ -18,7 +18,7 @@ from diffloom_fitting.targets import Target, without_repeats
 from diffloom_studio.report.media import write_video
 from diffloom_video import read_masks, read_video
 from diffloom_video.free_swing import frequency, with_free_swing
-from diffloom_video.guesses import Sighting, guess_pendulum, guess_throw
+from diffloom_video.guesses import Sighting, find_first_bounce, guess_pendulum, guess_throw
 from diffloom_video.lost_frames import with_lost_frames
 from diffloom_video.new_clip import Known, Proposal, format_experiment
 from diffloom_video.readers import sort_frames
@@ -333,3 +333,10 @@ def test_a_size_must_suit_the_kind():
         Known("pendulum", (0.1,)).check("pendulum")
     with pytest.raises(InputError, match="--kind: got 'fall'"):
         Known("fall")
+
+
+def test_an_impact_between_two_frames_is_found():
+    times = np.arange(12) / 60.0
+    rows = np.array([100.0, 110.0, 121.0, 133.0, 145.2, 143.1, 134.5, 126.6, 119.0, 112.0, 105.6, 99.8])
+    assert find_first_bounce(times, rows) == 4, "after the impact it rises by 2.1 px at first, then by 8.6"
+    assert find_first_bounce(times, np.cumsum(np.linspace(-9.0, 9.0, 12))) == 12, "a throw's top is no bounce"
