@@ -39,7 +39,7 @@ def scene_on(place, **changes):
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    monkeypatch.setattr("diffloom_fitting.scene.scene.check_device", lambda name: name)
+    monkeypatch.setattr("diffloom_fitting.scene.checks.check_device", lambda name: name)
 
 
 @pytest.mark.usefixtures("stand_in")

@@ -119,7 +119,8 @@ SCENE = {
         "scene.model: the prefix 'camera' in 'camera.mass' is reserved for the scene; choose another",
     ),
     "two models": (lambda: scene(model=[MODEL, MODEL]), "scene.model: got a list of 2; expected one model"),
-    "model's name": (lambda: scene(model="fem"), "scene.model: got 'fem'; expected a model: get_model('fem')(...)"),
+    "model's name": (lambda: scene(model="femm"), "femm"),
+    "model's table without a name": (lambda: scene(model={"mesh": "ball"}), "got a table without the model's"),
     "model's class": (lambda: scene(model=toys.ToyModel), "got the class ToyModel; expected an object: ToyModel()"),
     "no model": (lambda: scene(model=None), "scene.model: got None; expected a Model"),
     "renderer's class": (

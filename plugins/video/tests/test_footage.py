@@ -18,8 +18,9 @@ from diffloom_fitting.targets import Target, without_repeats
 from diffloom_studio.report.media import write_video
 from diffloom_video import read_masks, read_video
 from diffloom_video.free_swing import frequency, with_free_swing
-from diffloom_video.guesses import Sighting, guess_pendulum, guess_throw
+from diffloom_video.guesses import Sighting, find_first_bounce, guess_pendulum, guess_throw
 from diffloom_video.lost_frames import with_lost_frames
+from diffloom_video.new_clip import Known, Proposal, format_experiment
 from diffloom_video.readers import sort_frames
 from diffloom_video.segmentation import BackgroundPlate, ColourKey, Motion, segment
 
@@ -296,3 +297,46 @@ def test_data_that_is_not_here_is_told(tmp_path, monkeypatch):
     with pytest.raises(MissingDataError, match=r"no 'clip.mp4'"):
         data_path(tmp_path, "$DIFFLOOM_REAL_DATA/clip.mp4")
     assert data_path(tmp_path, "clip.mp4") == tmp_path / "clip.mp4"
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "sought"),
+    [
+        ("pendulum", (), "length"),
+        ("throw", (), "appearance.size"),
+        ("throw", (0.067,), "gravity.y"),
+        ("bounces", (0.067,), "restitution"),
+        ("slide", (0.1, 0.05, 0.08), "friction"),
+    ],
+)
+def test_what_a_person_knows_of_a_clip_is_in_its_file(tmp_path, kind, size, sought):
+    found = segment(target(ACROSS), BackgroundPlate())
+    known = Known(kind, size, 38.0)
+    seen = Proposal(found, "plate", kind, 0.1, 0.8, (), bounces=5)
+    file = tmp_path / "clip.toml"
+    file.write_text(format_experiment(seen, "clip.mp4", known))
+    content = load_file(file).content
+    assert content.renderer.name == "coverage"
+    assert sought in content.unknowns
+    assert content.camera.fov == 38.0
+    assert content.assumed["camera.fov"] == pytest.approx(0.03 * 38.0, rel=0.1)
+    if size:  # half of the last digit, at least 1 % and at most 5 %
+        assert content.assumed["appearance.size"] == {1: 0.01, 3: 0.05}[len(size)]
+    else:
+        assert "appearance.size" not in content.assumed
+
+
+def test_a_size_must_suit_the_kind():
+    with pytest.raises(InputError, match="the ball's diameter"):
+        Known("bounces").check("bounces")
+    with pytest.raises(InputError, match="expected no size"):
+        Known("pendulum", (0.1,)).check("pendulum")
+    with pytest.raises(InputError, match="--kind: got 'fall'"):
+        Known("fall")
+
+
+def test_an_impact_between_two_frames_is_found():
+    times = np.arange(12) / 60.0
+    rows = np.array([100.0, 110.0, 121.0, 133.0, 145.2, 143.1, 134.5, 126.6, 119.0, 112.0, 105.6, 99.8])
+    assert find_first_bounce(times, rows) == 4, "after the impact it rises by 2.1 px at first, then by 8.6"
+    assert find_first_bounce(times, np.cumsum(np.linspace(-9.0, 9.0, 12))) == 12, "a throw's top is no bounce"

@@ -9,7 +9,7 @@ from diffloom_geometry.closed_meshes import (
     read_closed_mesh as read_closed_mesh,
 )
 from diffloom_geometry.incidence import Indices as Indices, assemble as assemble, take as take
-from diffloom_geometry.mesh_files import read_triangles as read_triangles
+from diffloom_geometry.mesh_files import is_surface_mesh as is_surface_mesh, read_triangles as read_triangles
 from diffloom_geometry.tet_files import read_solid as read_solid, write_tet as write_tet
 from diffloom_geometry.tet_fill import fill_surface as fill_surface
 from diffloom_geometry.tet_shapes import ball as ball, beam as beam, box as box, gear as gear

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from diffloom.errors import InputError
-from diffloom_geometry.mesh_files import read_triangles
+from diffloom_geometry.mesh_files import is_surface_mesh, read_triangles
 from diffloom_geometry.triangle_meshes import Edges, Faces, Points, check_triangles, find_edges, list_indices
 
 
@@ -234,13 +235,13 @@ def find_face_parts(count: int, edges: Edges) -> NDArray[np.int64]:
     return np.unique(label, return_inverse=True)[1].reshape(-1)
 
 
-def read_closed_mesh(path: str | Path) -> tuple[Points, Faces]:
-    """Read a closed mesh from an OBJ, PLY, STL, OFF, GLB or glTF file.
+def read_closed_mesh(path: Any) -> tuple[Points, Faces]:
+    """Read a closed mesh from an OBJ, PLY, STL, OFF, GLB or glTF file, or take it from a ``trimesh.Trimesh``.
 
     Vertices at the same place are merged first, because STL knows no shared vertices and texture seams split them.
 
     Args:
-        path: File to read.
+        path: File to read, or the mesh.
 
     Returns:
         Vertices (V, 3) [m] and faces (F, 3).
@@ -248,7 +249,8 @@ def read_closed_mesh(path: str | Path) -> tuple[Points, Faces]:
     Raises:
         InputError: The file cannot be read, or the mesh is not closed (see ``check_closed``).
     """
-    mesh = read_triangles(Path(path))
+    given = is_surface_mesh(path)
+    mesh = path.copy() if given else read_triangles(Path(path))
     mesh.merge_vertices(merge_tex=True, merge_norm=True)
     mesh.remove_unreferenced_vertices()
-    return check_closed(f"mesh {str(path)!r}", mesh.vertices, mesh.faces)
+    return check_closed("mesh" if given else f"mesh {str(path)!r}", mesh.vertices, mesh.faces)

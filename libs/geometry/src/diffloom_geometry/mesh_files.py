@@ -22,6 +22,18 @@ SURFACES = (".obj", ".ply", ".stl", ".off", ".glb", ".gltf")
 MOST_BYTES, MOST_ROWS = 256 * 2**20, 20_000_000
 
 
+def is_surface_mesh(thing: object) -> bool:
+    """Return True for a mesh object with vertices, faces and texture, as trimesh has them.
+
+    Args:
+        thing: Any object.
+
+    Returns:
+        True for a ``trimesh.Trimesh``; trimesh is not imported for that.
+    """
+    return all(hasattr(thing, name) for name in ("vertices", "faces", "visual", "merge_vertices"))
+
+
 def read_triangles(path: Path) -> Any:
     """Read the triangles in a file; nothing is merged.
 

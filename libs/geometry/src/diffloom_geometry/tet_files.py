@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from diffloom.errors import InputError
-from diffloom_geometry.mesh_files import check_size
+from diffloom_geometry.mesh_files import check_size, is_surface_mesh
 from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap
 
 
@@ -339,14 +340,14 @@ _TET_READERS: dict[str, Callable[[Path], TetMesh]] = {
 }
 
 
-def read_solid(path: str | Path, *, edge_length: float = 0.05) -> TetMesh:
+def read_solid(path: str | Path | Any, *, edge_length: float = 0.05) -> TetMesh:
     """Read a solid from a file of tetrahedra, or fill the closed surface in any file that trimesh reads.
 
     ``fill_surface`` says how surfaces are filled. The mesh is not checked: see ``check_tetmesh``.
 
     Args:
         path: ``.tet``, ``.msh`` (ASCII 2 and 4), ``.node`` or ``.ele`` file, or a surface (OBJ, PLY, STL, OFF, GLB,
-            glTF).
+            glTF), or a closed surface as a ``trimesh.Trimesh``.
         edge_length: Target edge of the tetrahedra that fill a surface, as a fraction of the diagonal of its bounding
             box.
 
@@ -356,6 +357,10 @@ def read_solid(path: str | Path, *, edge_length: float = 0.05) -> TetMesh:
     Raises:
         InputError: The file is missing or damaged, or cannot be filled.
     """
+    if is_surface_mesh(path):
+        from diffloom_geometry.tet_fill import fill_surface
+
+        return fill_surface(path, edge_length=edge_length)
     try:
         place = Path(path).expanduser()
     except RuntimeError:  # "~name" of an unknown user is an ordinary name

@@ -35,14 +35,14 @@ _TRIANGLES: Any = trimesh.triangles
 _GROUPING: Any = trimesh.grouping
 
 
-def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
-    """Fill the closed surface in a file with tetrahedra.
+def fill_surface(path: Path | Any, *, edge_length: float = 0.05) -> TetMesh:
+    """Fill a closed surface with tetrahedra.
 
     pytetwild, an optional extra, keeps sharp edges, but its tetrahedra differ from run to run: keep a result with
     ``write_tet``. Without it they are cut from a lattice (``fill_with_lattice``).
 
     Args:
-        path: File that trimesh reads.
+        path: File that trimesh reads, or a ``trimesh.Trimesh``.
         edge_length: Target edge of the tetrahedra, as a fraction of the diagonal of the bounding box, 0 to 1.
 
     Returns:
@@ -51,27 +51,28 @@ def fill_surface(path: Path, *, edge_length: float = 0.05) -> TetMesh:
     Raises:
         InputError: The surface is not closed, or thinner everywhere than the tetrahedra.
     """
+    name = path.name if isinstance(path, Path) else "trimesh mesh"
     if not 0.0 < edge_length < 1.0:
-        raise InputError(f"{path.name}: got edge_length {edge_length}; expected a fraction of the diagonal, 0 to 1")
-    source = read_triangles(path)
+        raise InputError(f"{name}: got edge_length {edge_length}; expected a fraction of the diagonal, 0 to 1")
+    source = read_triangles(path) if isinstance(path, Path) else path
     closed = trimesh.Trimesh(source.vertices, source.faces, process=False)
     closed.merge_vertices(merge_tex=True, merge_norm=True)
     if not closed.is_watertight:
         open_edges = _GROUPING.group_rows(closed.edges_sorted, require_count=1)
         raise InputError(
-            f"{path.name}: the surface is not closed, {len(open_edges)} edges belong to one triangle only; "
+            f"{name}: the surface is not closed, {len(open_edges)} edges belong to one triangle only; "
             "only closed surfaces can be filled: close the holes first"
         )
     shell = np.asarray(closed.vertices, np.float64), np.asarray(closed.faces, np.int64)
     vertices, tets = _fill_by_tetwild(*shell, edge_length) if _has_tetwild() else _fill_by_lattice(*shell, edge_length)
     if not len(tets):
         raise InputError(
-            f"{path.name}: tetrahedra with an edge_length of {edge_length:g} of the diagonal do not fit into the "
+            f"{name}: tetrahedra with an edge_length of {edge_length:g} of the diagonal do not fit into the "
             f"surface; give a smaller one, such as {edge_length / 4.0:.3g}"
         )
     uv = getattr(source.visual, "uv", None)
     texture = None if uv is None else carry_texture(source, np.asarray(uv), vertices, find_boundary_faces(tets))
-    return TetMesh(vertices, tets, texture=texture, name=path.name)
+    return TetMesh(vertices, tets, texture=texture, name=name)
 
 
 def carry_texture(source: Any, uv: Floats, vertices: Floats, faces: Ints) -> TextureMap:

@@ -16,12 +16,13 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import AbstractExperiment, Experiment
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide_gradient
-from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss, get_optimiser
+from diffloom_fitting.keywords import Prior, choose_optimiser, explain_keywords, is_stop, split_prior
+from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss
 from diffloom_fitting.loop import FitState, MultiStart, Record, begin, find_best_outcome
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.results import Estimate, Result
-from diffloom_fitting.scene import Scene
+from diffloom_fitting.scene import Scene, View
 from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.stopwatch import Lap
 from diffloom_fitting.targets import Target, Targets
@@ -38,14 +39,16 @@ try:
 except ImportError:  # not on Windows
     resource = None
 
-Observer = Callable[[FitState, Record], None]
+Observer = Callable[[FitState, Record], object]
 
 
+@explain_keywords
 def fit(
-    scene: Scene, target: AnyTarget | Mapping[str, Target] | str | Path, unknowns: Sought, *,
+    scene: Scene, target: AnyTarget | Mapping[str, Target] | View | str | Path, unknowns: Sought, *,
     loss: Loss | str | None = None, optimiser: Optimiser | str | None = None, iterations: int = 30,
     stop: Stop | None = None, seed: int = 0, observer: Observer | None = None, uncertainty: Method = "laplace",
-    progress: bool | None = None,
+    progress: bool | None = None, optimizer: Optimiser | str | None = None, lr: float | None = None,
+    prior: Prior | None = None, callback: Callable[[Record], object] | None = None,
 ) -> Result:  # fmt: skip
     """Find the ``unknowns`` of a scene with which it looks like the target.
 
@@ -57,16 +60,23 @@ def fit(
 
     Args:
         scene: The scene.
-        target: A ``Target``, or the path of a video; for several cameras ``Targets`` or a mapping, one for each label.
+        target: A ``Target``, a view from ``scene.render``, or the path of a video; for several cameras ``Targets`` or a
+            mapping, one for each label.
         unknowns: Starts by name, such as {"density": 2.0} or {"shear_modulus": "2 kPa"}, or a list of ``Unknown``.
         loss: A loss or its registered name; None for the pixel error.
         optimiser: An optimiser or its registered name; None for Gauss-Newton.
         iterations: Largest number of iterations.
         stop: Conditions for ending earlier; None ends when the loss rests.
         seed: Seed of all random numbers.
-        observer: Called after each iteration with the state that would resume it, and its record.
+        observer: Called after each iteration with the state that would resume it, and its record; ends the fit by
+            returning True.
         uncertainty: Method of ±: "laplace", "blocks" or "posterior" (see ``Experiment``).
         progress: True to show each iteration; None shows them in a notebook.
+        optimizer: Other spelling of ``optimiser``.
+        lr: Learning rate of the optimiser; None for its own. Gauss-Newton has none.
+        prior: Prior knowledge: (mean, deviation) by name of the unknown, a ``Gaussian``, or a function from values by
+            name to a term of the loss.
+        callback: Called after each iteration with its record; ends the fit by returning True.
 
     Returns:
         Estimates with uncertainty, verdict and history.
@@ -76,21 +86,22 @@ def fit(
         FitError: The scene cannot be simulated from the start.
     """
     check_instance("fit: scene", scene, Scene)
-    given = GaussNewton() if optimiser is None else optimiser
-    chosen = check_instance("fit: optimiser", given, Optimiser, get_optimiser)  # type: ignore[type-abstract]
+    chosen = choose_optimiser(optimiser, optimizer, lr)
     error = PixelError() if loss is None else check_instance("fit: loss", loss, Loss, get_loss)  # type: ignore[type-abstract]
     still = Stop(change=1e-9, patience=3 if isinstance(chosen, GaussNewton) else None)
     stage = Stage(chosen, check_whole("fit: iterations", iterations, 1), stop=still if stop is None else stop)
     experiment = Experiment(
         scene, observe_iteration(scene, target), as_unknowns(unknowns), error, (stage,),
-        seed=check_whole("fit: seed", seed), uncertainty=uncertainty,
+        seed=check_whole("fit: seed", seed), uncertainty=uncertainty, **split_prior(prior),
     )  # fmt: skip
+    for name, one in (("observer", observer), ("callback", callback)):
+        if one is not None and not callable(one):
+            raise InputError(f"fit: {name}: got {describe_value(one)}; expected a function")
     with _open_display(experiment, progress) as show:
 
-        def observe(state: FitState, record: Record) -> None:
-            for one in (observer, show):
-                if one is not None:
-                    one(state, record)
+        def observe(state: FitState, record: Record) -> bool:
+            answers = [one(state, record) for one in (show, observer) if one is not None]
+            return any(map(is_stop, [*answers, None if callback is None else callback(record)]))
 
         return run_fit(experiment, observer=observe)
 
@@ -118,13 +129,19 @@ def observe_iteration(scene: Scene, target: object) -> AnyTarget:
     """Return a target from the argument of `fit`; a path is read at the camera's size and precision."""
     if isinstance(target, Target | Targets):
         return target
+    if isinstance(target, View):
+        if target.image is None or target.image.rgba is None:
+            raise InputError("fit: target: got a view without images; render it with the output 'rgba'")
+        frames = target.image.rgba.detach()
+        return Target(target.times.detach() - scene.viewpoint.time_offset, frames, frames[..., 3], target.q.detach())
     if isinstance(target, str | Path):
         read: Target = TARGET_READERS.get("video")(target, scene)
         return read
     if isinstance(target, Mapping):
         views = {label: observe_iteration(scene.select_view(label), one) for label, one in target.items()}
         return as_targets(views)  # type: ignore[arg-type]
-    hint = "; give the frames' times too: Target(times, frames)" if hasattr(target, "shape") else ""
+    bare = hasattr(target, "shape") or isinstance(target, list | tuple)
+    hint = "; give the frames' times too: Target(times, frames)" if bare else ""
     raise InputError(f"fit: target: got {describe_value(target)}; expected a Target or the path of a video{hint}")
 
 
@@ -138,7 +155,8 @@ def run_fit(
         experiment: The experiment.
         state: State to resume from; None starts anew.
         history: Records of the iterations before ``state``.
-        observer: Called after each iteration with the state that would resume it, and its record.
+        observer: Called after each iteration with the state that would resume it, and its record; ends the fit by
+            returning True.
         check: True to compare the gradient at the start with finite differences.
         sure: True to estimate the uncertainty and judge the fit.
 
@@ -157,21 +175,20 @@ def run_fit(
     records = list(history)
     badge: GradientCheck | str = "not asked for"
     wide: WideComparison | None = None
-    interrupted = False
+    interrupted, stopped = False, False
     starts = MultiStart(experiment)
     try:
         if check and experiment.uses_adjoint:
             badge, wide = _badge(experiment, sure), _wide(experiment, sure)
             experiment.stopwatch.seconds.clear()  # the check is not part of the fit
-        while not here.finished:
+        while not here.finished and not stopped:
             here, record = starts.advance(here)
             records.append(record)
-            if observer is not None:
-                observer(here, record)
+            stopped = observer is not None and is_stop(observer(here, record))
     except KeyboardInterrupt:
         interrupted = True
-    result = _result(experiment, here, tuple(records), badge, interrupted, sure)
-    return replace(result, compiling=lap.compiling, wide=wide)
+    result = _result(experiment, here, tuple(records), badge, interrupted, sure, "stopped by a callback")
+    return replace(result, compiling=lap.compiling, wide=wide, experiment=experiment)
 
 
 def _wide(experiment: AbstractExperiment, together: bool) -> WideComparison | None:
@@ -195,7 +212,7 @@ def _badge(experiment: AbstractExperiment, together: bool) -> GradientCheck | st
 
 def _result(
     experiment: AbstractExperiment, state: FitState, history: tuple[Record, ...], badge: GradientCheck | str,
-    interrupted: bool, sure: bool,
+    interrupted: bool, sure: bool, early: str = "interrupted",
 ) -> Result:  # fmt: skip
     outcome = find_best_outcome(state)
     shares = dict(experiment.stopwatch.seconds)
@@ -203,7 +220,7 @@ def _result(
         z, reason = outcome.z, outcome.reason
     else:
         z = state.best[1] if state.best is not None else state.z
-        reason = "interrupted"
+        reason = early
     whole, start = experiment.objective(), experiment.start(0)
     found, verdict = "not asked for", skip_judgement("not asked for")  # type: Uncertainty | str, Verdict
     if sure:

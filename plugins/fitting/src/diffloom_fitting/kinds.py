@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from diffloom.errors import InputError
 from diffloom.plugins import Kind, UnknownNameError
 
 CAMERAS = Kind(
@@ -25,7 +26,7 @@ OPTIMISERS = Kind(
     "Optimisers: classes that implement ``diffloom_fitting.Optimiser``.",
 )
 DISPLAYS = Kind(
-    "displays", "display", None, "Functions that show a scene, target or result as HTML, or the progress of a fit."
+    "displays", "display", None, "Functions that show a scene, target, result or the progress of a fit, or write it."
 )
 TARGET_READERS = Kind(
     "target_readers", "target reader", None, "Functions (path, scene) -> Target that read the file given to `fit`."
@@ -51,3 +52,22 @@ def format_html(kind: str, thing: Any) -> str:
 
         return f"<pre>{escape(repr(thing))}</pre>"
     return shown
+
+
+def use_display(kind: str, call: str, *arguments: Any) -> Any:
+    """Call a display, which a plugin of a higher layer registers.
+
+    Args:
+        kind: Name of the display, such as "plot".
+        call: Call that needs it, for errors.
+        *arguments: Arguments of the display.
+
+    Returns:
+        Its answer.
+
+    Raises:
+        InputError: No installed plugin registers the display.
+    """
+    if kind not in DISPLAYS.names():
+        raise InputError(f"{call} needs diffloom-studio, which is not installed: pip install 'diffloom[studio]'")
+    return DISPLAYS.get(kind)(*arguments)

@@ -165,6 +165,27 @@ def describe_gradients(result: Result) -> list[str]:
     return [] if check == "not asked for" else [f"gradient check failed: {check}"]
 
 
+def summarise(result: Result) -> str:
+    """Return a result in one line: verdict, estimates, loss and iterations.
+
+    Args:
+        result: The result.
+
+    Returns:
+        The line; at most four estimates are named.
+    """
+    level = "not judged" if result.uncertainty == "not asked for" else result.verdict.level
+    told = [
+        f"{e.name} = {format_with_caveat(format_value(e.found, e.deviation), e.caveat)} {e.unit}".rstrip()
+        for e in result.estimates[:4]
+    ]
+    more = [f"{len(result.estimates) - 4} more"] if len(result.estimates) > 4 else []
+    return (
+        f"<Result: {level}; {', '.join([*told, *more])}; loss {format_number(result.loss, 4)} after "
+        f"{result.iterations} iterations>"
+    )
+
+
 def plain_table(result: Result) -> str:
     """Return verdict, table and lines of a result as text."""
     console = Console(width=110, record=False, color_system=None, force_terminal=False)

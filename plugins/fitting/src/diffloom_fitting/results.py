@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from diffloom.interfaces import InputError
 from diffloom_fitting.checkpoints import read_history, rewrite_history
 from diffloom_fitting.files import FolderError, explain_errors, write_text
 from diffloom_fitting.goal_outcome import GoalOutcome
 from diffloom_fitting.gradient_check import CheckedDirection, GradientCheck
+from diffloom_fitting.kinds import use_display
 from diffloom_fitting.loop import Record
 from diffloom_fitting.stopwatch import TIMED_PARTS
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import PARTS, Verdict, VerdictPart, skip_judgement
 from diffloom_testing import WideComparison
+
+if TYPE_CHECKING:
+    from diffloom_fitting.experiment import AbstractExperiment
 
 __all__ = ["TIMED_PARTS", "Estimate", "Result", "load_result", "result_data", "save_result", "write_result"]
 #: Largest result.json that is read [bytes].
@@ -69,7 +76,7 @@ def relative_error(found: Tensor, truth: Tensor) -> float:
     return float((found - wanted).abs().mean()) / (size if size > 0.0 else 1.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Result of a fit.
 
@@ -102,6 +109,7 @@ class Result:
         wide: Comparison of the gradient at the start with differences of +-2 %; None if it was not made.
         goal: Outcome of a fit to a goal.
         scores: Errors by part of the data, such as "holdout", and kind.
+        experiment: Experiment that was fitted, for ``report``; None for results that were loaded or pickled.
     """
 
     estimates: tuple[Estimate, ...]
@@ -128,6 +136,15 @@ class Result:
     wide: WideComparison | None = None
     goal: GoalOutcome | None = None
     scores: Mapping[str, Mapping[str, Tensor]] = field(default_factory=dict)
+    experiment: AbstractExperiment | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        from diffloom_fitting.result_tables import summarise
+
+        return summarise(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "experiment": None}
 
     @property
     def steps(self) -> int:
@@ -157,6 +174,54 @@ class Result:
         """
         return save_result(folder, self)
 
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Plot the loss and the unknowns over the iterations.
+
+        Args:
+            path: File to write, such as "fit.png"; None for none.
+
+        Returns:
+            A figure of matplotlib.
+        """
+        return use_display("plot", "Result.plot", self, path)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report, the page that `diffloom run` writes.
+
+        Args:
+            path: Page to write, such as "fit.html"; or a folder for the page with its plots and videos.
+
+        Returns:
+            Path of the page.
+        """
+        written: Path = use_display("report", "Result.report", self, path)
+        return written
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, the content of result.json.
+
+        Returns:
+            Numbers, texts, lists and dicts.
+        """
+        return result_data(self)
+
+    def to_frame(self) -> Any:
+        """Return the estimates as a data frame, with a row for each number.
+
+        Returns:
+            A ``pandas.DataFrame`` with the columns found, deviation, unit, start, truth and error; of unknowns with
+            several numbers the index is "velocity[0]" and so on.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError as error:
+            raise InputError("Result.to_frame needs pandas, which is not installed: pip install pandas") from error
+        rows = [row for estimate in self.estimates for row in _list_rows(estimate)]
+        return pandas.DataFrame(rows).set_index("unknown")
+
     @staticmethod
     def load(folder: str | Path) -> Result:
         """Read the result of a run.
@@ -178,6 +243,27 @@ class Result:
         from diffloom_fitting.result_tables import plain_table
 
         return plain_table(self)
+
+
+def _list_rows(estimate: Estimate) -> list[dict[str, Any]]:
+    """Return a row of a data frame for each number of an estimate."""
+    found = estimate.found
+
+    def entries(value: Tensor | None) -> list[float]:
+        return (
+            [math.nan] * found.numel() if value is None else value.to(found.dtype).expand_as(found).flatten().tolist()
+        )
+
+    names = [estimate.name]
+    if found.dim():
+        places = itertools.product(*map(range, found.shape))
+        names = [f"{estimate.name}[{', '.join(map(str, place))}]" for place in places]
+    columns = (entries(v) for v in (found, estimate.deviation, estimate.start, estimate.truth))
+    return [
+        {"unknown": name, "found": value, "deviation": deviation, "unit": estimate.unit, "start": start, "truth": truth,
+         "error": abs(value - truth)}
+        for name, value, deviation, start, truth in zip(names, *columns, strict=True)
+    ]  # fmt: skip
 
 
 def save_result(folder: str | Path, result: Result) -> Path:

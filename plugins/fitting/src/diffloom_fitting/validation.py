@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from diffloom.interfaces import InputError
 from diffloom.validation import suggest_name
 
 __all__ = [
+    "as_number_tensor",
     "check_images",
     "check_instance",
     "check_mapping",
@@ -211,7 +212,7 @@ def check_mapping(what: str, value: object, example: str) -> dict[str, Any]:
 
     Args:
         what: Name of the value in errors.
-        value: The value.
+        value: A mapping, or an object with its methods, such as a row of pandas.
         example: Example for the message.
 
     Returns:
@@ -220,6 +221,8 @@ def check_mapping(what: str, value: object, example: str) -> dict[str, Any]:
     Raises:
         InputError: The value is none.
     """
+    if not isinstance(value, Mapping) and hasattr(value, "keys") and hasattr(value, "items"):
+        value = dict(value.items())  # a row of pandas
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise InputError(f"{what}: got {describe_value(value)}; expected values by name, such as {example}")
     return dict(value)
@@ -246,7 +249,7 @@ def check_images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor,
 
     Args:
         what: Name of the value in errors.
-        value: A tensor or array, such as (frames, height, width, 3).
+        value: A tensor or array, such as (frames, height, width, 3); an image of PIL; or a list or generator of these.
         dims: Allowed numbers of axes.
 
     Returns:
@@ -255,6 +258,7 @@ def check_images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor,
     Raises:
         InputError: The value is no image.
     """
+    value = _stack_images(what, value, "RGB" if 3 not in dims or 1 in dims else "L")
     if not isinstance(value, Tensor | np.ndarray):
         raise InputError(f"{what}: got {describe_value(value)}; expected an array or tensor of images")
     tensor = torch.from_numpy(np.require(value, requirements=["C", "W"])) if isinstance(value, np.ndarray) else value
@@ -275,3 +279,52 @@ def check_images(what: str, value: object, dims: Sequence[int]) -> tuple[Tensor,
                 f"{what}: got numbers from {low:g} to {high:g}; expected 0..1: divide by 255, or pass uint8"
             )
     return tensor, 0.0
+
+
+def _stack_images(what: str, value: Any, mode: str) -> Any:
+    """Return an array for an image of PIL, in ``mode``, and a stack for several images; the rest unchanged."""
+    if hasattr(value, "convert") and hasattr(value, "getbands"):
+        return np.asarray(value if mode == "RGB" and value.mode in ("RGB", "RGBA") else value.convert(mode))
+    if isinstance(value, Iterator):
+        value = list(value)
+    if not isinstance(value, list | tuple) or not len(value):
+        return value
+    parts = [_stack_images(what, one, mode) for one in value]
+    sizes = {tuple(one.shape) for one in parts if isinstance(one, Tensor | np.ndarray)}
+    if len(sizes) > 1:
+        raise InputError(f"{what}: got images of shapes {', '.join(map(str, sorted(sizes)))}; expected one size")
+    if all(isinstance(one, Tensor) for one in parts):
+        return torch.stack(parts)
+    return np.stack(parts) if all(isinstance(one, np.ndarray) for one in parts) else value
+
+
+def as_number_tensor(what: str, value: object, dtype: torch.dtype) -> Tensor:
+    """Return numbers in a precision; gradients of tensors are kept.
+
+    Args:
+        what: Name of the value in errors.
+        value: A number, list, array or tensor of any numeric type.
+        dtype: The precision.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        InputError: The value is not numeric.
+    """
+    if isinstance(value, Tensor):
+        return value if value.dtype == dtype else value.to(dtype)
+    try:
+        if isinstance(value, bool | str | bytes):
+            raise TypeError
+        if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
+            return torch.stack([as_number_tensor(what, item, dtype) for item in value])
+        if not isinstance(value, np.ndarray) and hasattr(value, "__array__"):
+            value = np.asarray(value)  # pandas
+        if isinstance(value, Iterable) and not isinstance(value, list | tuple | np.ndarray):
+            value = list(value)
+        return torch.tensor(np.asarray(value, dtype=np.float64), dtype=dtype)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"{what}: got {describe_value(value)}; expected a number, or numbers as a list or an array"
+        ) from error

@@ -60,7 +60,8 @@ class ClothModel(Model):
     equations.
 
     Args:
-        mesh: A Sheet, a mesh file, or a table such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``.
+        mesh: A Sheet, a ``trimesh.Trimesh``, a mesh file, or a table such as ``{"shape": "grid", "cells": [20, 10],
+            "size": [2, 1]}``.
         pins: Vertices held in place: a group's name, a number, or a list of both.
         anchors: Vertices tied to points by springs, given like pins.
         springs: Pairs of vertices joined by springs.

@@ -51,7 +51,7 @@ class FemModel(Model):
 
     Args:
         mesh: "box", "beam", "ball", "gear", the path of a ``.tet``, ``.msh`` or ``.node``/``.ele`` file or of a closed
-            surface, or a TetMesh.
+            surface, a closed ``trimesh.Trimesh``, or a TetMesh.
         size: Edge lengths [x, y, z] of a box, or [length, height, width] of a beam from x = 0 [m].
         cells: Numbers of cells [nx, ny, nz] of a box or beam.
         split: Tetrahedra per cell of a box or beam, 5 or 6.
@@ -97,7 +97,7 @@ class FemModel(Model):
 
     def __init__(
         self,
-        mesh: str | Path | TetMesh = "box",
+        mesh: str | Path | TetMesh | Any = "box",
         *,
         size: Sequence[float] | None = None,
         cells: Sequence[int] | None = None,

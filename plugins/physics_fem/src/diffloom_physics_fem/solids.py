@@ -9,7 +9,7 @@ from typing import Any
 
 from diffloom.interfaces import InputError
 from diffloom.validation import check_arguments
-from diffloom_geometry import TetMesh, ball, beam, box, check_tetmesh, gear, read_solid
+from diffloom_geometry import TetMesh, ball, beam, box, check_tetmesh, gear, is_surface_mesh, read_solid
 
 _LOG = logging.getLogger(__name__)
 _ARGUMENTS = {
@@ -18,11 +18,11 @@ _ARGUMENTS = {
 }  # fmt: skip
 
 
-def make_solid(mesh: str | Path | TetMesh, shape: Mapping[str, Any], *, scale: float, repair: bool) -> TetMesh:
+def make_solid(mesh: str | Path | TetMesh | Any, shape: Mapping[str, Any], *, scale: float, repair: bool) -> TetMesh:
     """Return the checked mesh.
 
-    mesh: "box", "beam", "ball", "gear", a file, or a TetMesh. shape: arguments of built-in shapes, and ``edge_length``
-    for closed surfaces; None stands for an argument that is not given. Repairs are logged as a warning.
+    mesh: "box", "beam", "ball", "gear", a file, a closed trimesh, or a TetMesh. shape: arguments of built-in shapes,
+    and ``edge_length`` for closed surfaces; None for an argument that is not given. Repairs are logged as a warning.
     """
     given = {name: value for name, value in shape.items() if value is not None}
     made = _make(mesh, given)
@@ -32,18 +32,21 @@ def make_solid(mesh: str | Path | TetMesh, shape: Mapping[str, Any], *, scale: f
     return checked
 
 
-def _make(mesh: str | Path | TetMesh, given: dict[str, Any]) -> TetMesh:
+def _make(mesh: str | Path | TetMesh | Any, given: dict[str, Any]) -> TetMesh:
     """Return a built-in shape, the mesh of a file, or the given mesh."""
-    allowed = _ARGUMENTS.get(str(mesh), ()) if not isinstance(mesh, TetMesh) else ()
-    if isinstance(mesh, (str, Path)) and not allowed:
+    surface = is_surface_mesh(mesh)
+    allowed = _ARGUMENTS.get(str(mesh), ()) if isinstance(mesh, (str, Path)) else ()
+    if surface or (isinstance(mesh, (str, Path)) and not allowed):
         allowed = ("edge_length",)
     for name in given:
         if name not in allowed:
-            shown = mesh.name if isinstance(mesh, TetMesh) else mesh
+            shown = mesh.name if isinstance(mesh, TetMesh) else "trimesh" if surface else mesh
             words = f"takes {', '.join(allowed)}" if allowed else "takes no shape arguments"
             raise InputError(f"FemModel: got {name}={given[name]!r}, but mesh {str(shown)!r} {words}")
     if isinstance(mesh, TetMesh):
         return mesh
+    if surface:
+        return read_solid(mesh, **given)
     makers: dict[str, Callable[..., TetMesh]] = {"ball": ball, "gear": gear, "box": box}
     if str(mesh) in makers:
         check_arguments(str(mesh), makers[str(mesh)], given)

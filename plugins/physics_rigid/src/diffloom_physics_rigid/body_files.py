@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
 from diffloom.validation import suggest_name
-from diffloom_geometry import Faces, Points, VolumeIntegrals, check_closed, read_closed_mesh
+from diffloom_geometry import Faces, Points, VolumeIntegrals, check_closed, is_surface_mesh, read_closed_mesh
 from diffloom_mechanics.contact import ContactLaw, read_rounding, read_spacing
 from diffloom_physics_rigid.contact_sampling import read_contact, read_grid, sample_contact_points, sample_pair_points
 from diffloom_physics_rigid.shapes import SHAPES, RigidShape, build_shape
@@ -86,6 +86,30 @@ OTHER = (
 )
 
 
+def as_tables(bodies: object) -> tuple[Mapping[str, Any], ...]:
+    """Return a table for each body.
+
+    Args:
+        bodies: Tables, names of shapes, paths of mesh files or ``trimesh.Trimesh`` objects; or a single one of them.
+
+    Returns:
+        The tables.
+    """
+    if isinstance(bodies, Mapping | str | Path) or is_surface_mesh(bodies):
+        bodies = [bodies]
+    return tuple(_as_table(body) for body in bodies)  # type: ignore[attr-defined]
+
+
+def _as_table(body: Any) -> Mapping[str, Any]:
+    """Return the table of a shape's name, a path or a mesh, or a table with lists for arrays and tensors."""
+    if isinstance(body, Mapping):
+        meshes = ("mesh", "vertices", "faces")
+        return {k: v.tolist() if hasattr(v, "tolist") and k not in meshes else v for k, v in body.items()}
+    if isinstance(body, str) and body in SHAPES:
+        return {"shape": body}
+    return {"mesh": body} if isinstance(body, str | Path) or is_surface_mesh(body) else body
+
+
 def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> RigidBody:
     """Return the body that a table describes: a ``shape`` with its sizes, a ``mesh`` file, or ``vertices`` and
     ``faces``.
@@ -149,7 +173,7 @@ def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> RigidShape:
     if len(given) != 1:
         raise InputError(
             f"got {' and '.join(given) or 'neither shape nor mesh'}; expected exactly one of shape (one of "
-            f"{', '.join(SHAPES)}), mesh (a file) or vertices with faces"
+            f"{', '.join(SHAPES)}), mesh (a file or a trimesh.Trimesh) or vertices with faces"
         )
     sizes = {key: value for key, value in table.items() if key not in keys and key not in OTHER}
     if "shape" in table:
@@ -158,7 +182,8 @@ def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> RigidShape:
         key = next(iter(sizes))
         raise InputError(f"unknown key {key!r}{suggest_name(key, (*keys, *OTHER))}; a mesh is sized by scale")
     if "mesh" in table:
-        return RigidShape(*read_closed_mesh(Path(table["mesh"])))
+        mesh = table["mesh"]
+        return RigidShape(*read_closed_mesh(mesh if is_surface_mesh(mesh) else Path(mesh)))
     if "faces" not in table:
         raise InputError("got vertices without faces; expected both")
     return RigidShape(*check_closed("mesh", table["vertices"], table["faces"]))

@@ -30,7 +30,7 @@ from diffloom.transforms import unwrap_values
 from diffloom_geometry.rotations import rotation_matrices, symmetric_entries, symmetric_matrices, unit_quaternions
 from diffloom_mechanics import Mechanics, NodeTerm, Term
 from diffloom_mechanics.contact import ShapeArrays, TouchingBodies, cluster_points, resolve_contact_law
-from diffloom_physics_rigid.body_files import read_body
+from diffloom_physics_rigid.body_files import as_tables, read_body
 from diffloom_physics_rigid.body_set import build_body_set
 from diffloom_physics_rigid.contact_defaults import compute_stable_step, estimate_impact_speeds, find_sides
 from diffloom_physics_rigid.ground import build_ground_term
@@ -47,7 +47,8 @@ class RigidModel(Model):
 
     Args:
         bodies: One table each, such as ``{"shape": "box", "size": [1, 1, 1], "position": [0, 2, 0]}`` or
-            ``{"mesh": "duck.obj", "density": 500}``.
+            ``{"mesh": "duck.obj", "density": 500}``; instead of a table also the name of a shape, the path of a mesh
+            file or a ``trimesh.Trimesh``. A single body needs no list.
         pushes: Tables of external forces or impulses in windows of time.
         ground: True for a ground plane.
         collisions: True if bodies touch each other; by default if there are several.
@@ -88,18 +89,18 @@ class RigidModel(Model):
 
     def __init__(
         self,
-        bodies: Sequence[Mapping[str, Any]],
+        bodies: object,
         *,
         pushes: Sequence[Mapping[str, Any]] = (),
         ground: bool = True,
         collisions: bool | None = None,
         contact: object = "hunt_crossley",
     ) -> None:
-        if not bodies:
-            raise InputError("RigidModel: got no bodies; expected at least one table such as {shape = 'box'}")
         self.contact = resolve_contact_law(contact)
-        self._tables = tuple(bodies)
-        self.bodies = tuple(read_body(number, table, self.contact) for number, table in enumerate(bodies))
+        self._tables = as_tables(bodies)
+        if not self._tables:
+            raise InputError("RigidModel: got no bodies; expected at least one table such as {shape = 'box'}")
+        self.bodies = tuple(read_body(number, table, self.contact) for number, table in enumerate(self._tables))
         self.pushes = tuple(read_push(number, table, self.bodies) for number, table in enumerate(pushes))
         self.ground = ground
         self.collisions = len(self.bodies) > 1 if collisions is None else collisions

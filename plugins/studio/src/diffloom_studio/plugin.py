@@ -43,6 +43,9 @@ def diffloom_register_commands(register: Register) -> None:
 def diffloom_register_displays(register: Register) -> None:
     """Register the displays of notebooks and the console."""
     register("result", "diffloom_studio.notebook:format_result", summary="A result as HTML")
+    register("plot", "diffloom_studio.saving:plot_result", summary="A result as a figure of matplotlib")
+    register("report", "diffloom_studio.saving:save_report", summary="The report of a result, written to a file")
+    register("video", "diffloom_studio.saving:save_video", summary="A target or a view, written as a video")
     register("scene", "diffloom_studio.notebook:format_scene", summary="A scene as HTML")
     register("target", "diffloom_studio.notebook:format_target", summary="A target as HTML")
     register(

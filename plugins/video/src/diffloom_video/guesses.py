@@ -300,7 +300,8 @@ def find_first_bounce(t: Row, row: Row) -> int:
     """Return the number of frames before the first bounce; all frames if there is none."""
     speed = np.diff(row) / np.diff(t)
     for k in range(1, len(speed)):
-        if speed[k - 1] > 0.0 and speed[k] < -0.2 * speed[max(0, k - 2) : k].max():
+        # The step across an impact between two frames may be short: the next one counts as well.
+        if speed[k - 1] > 0.0 > speed[k] and speed[k : k + 2].min() < -0.2 * speed[max(0, k - 2) : k].max():
             return k
     return len(row)
 

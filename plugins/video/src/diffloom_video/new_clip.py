@@ -220,8 +220,8 @@ LONG = 20.0
 SEEN = 5.0
 #: Field of view of a phone [degrees] and how well that is known; how well one is known that a person gives.
 FOV, FOV_ROUGHLY, FOV_TYPED = 40.0, 0.15, 0.03
-#: Least share of itself by which a size that was measured errs.
-SIZE_TYPED = 0.01
+#: Least and largest relative error of a size that is given, whose last digit may have been a zero.
+SIZE_TYPED, SIZE_ROUGHLY = 0.01, 0.05
 
 
 def format_experiment(seen: Proposal, video: str, known: Known | None = None) -> str:
@@ -258,7 +258,7 @@ def format_experiment(seen: Proposal, video: str, known: Known | None = None) ->
     if known.size:
         sides = known.size
         # A ruler is read to half of the last digit.
-        error = max(SIZE_TYPED, max(0.5 * _last_digit(side) / side for side in sides))
+        error = min(SIZE_ROUGHLY, max(SIZE_TYPED, max(0.5 * _last_digit(side) / side for side in sides)))
         values |= {
             "RADIUS": f"{0.5 * sides[0]:.6g}",
             "SIDES": str(list(sides)),

@@ -11,7 +11,9 @@ from torch import Tensor
 from diffloom.interfaces import InputError, Integrator, Light, Model, Params, ParamSpec, Renderer
 from diffloom.plugins import get_renderer
 from diffloom_fitting.scene.appearance import Appearance
+from diffloom_fitting.scene.device import check_device
 from diffloom_fitting.scene.placement import CameraPlacement
+from diffloom_fitting.scene.values import as_control, as_model_values, as_policy, make_model
 from diffloom_fitting.scene.viewpoint import camera_prefix, viewpoints_of
 from diffloom_fitting.scene.windows import check_windows, find_window, strip_window
 from diffloom_fitting.validation import (
@@ -32,24 +34,27 @@ RESERVED = ("appearance", "camera", "control", "policy")
 
 def check_fields(scene: Scene) -> dict[str, Any]:
     """Return the converted fields of a scene, or raise InputError."""
-    if isinstance(scene.model, str):
-        raise InputError(f"scene.model: got {scene.model!r}; expected a model: get_model({scene.model!r})(...)")
-    if isinstance(scene.model, Sequence):
+    given = make_model(scene.model)
+    if isinstance(given, Sequence):
         raise InputError(
-            f"scene.model: got a list of {len(scene.model)}; expected one model: several bodies are one model of "
+            f"scene.model: got a list of {len(given)}; expected one model: several bodies are one model of "
             'several, such as get_model("rigid")([{"shape": "box"}, {"shape": "sphere"}])'
         )
-    model = check_instance("scene.model", scene.model, Model)  # type: ignore[type-abstract]
+    model = check_instance("scene.model", given, Model)  # type: ignore[type-abstract]
     _check_names(model)
     renderer = check_instance("scene.renderer", scene.renderer, Renderer, get_renderer)  # type: ignore[type-abstract]
     params = _params(model, scene.params)
     found: dict[str, Any] = {
+        "model": model,
         "renderer": renderer,
         "params": params,
         "dt": _step(model, params, scene.dt),
         "steps": check_whole("scene.steps", scene.steps, 1, 2**31 - 1),
         "lights": _lights(scene.lights),
         "appearance": check_instance("scene.appearance", scene.appearance, Appearance),
+        "control": as_control(scene.control, params.dtype),
+        "policy": None if scene.policy is None else as_policy(scene.policy, model),
+        "device": check_device(str(scene.device)),
     }
     if len(scene.windows):
         if scene.policy is not None:
@@ -131,8 +136,8 @@ def _params(model: Model, given: object) -> Params:
     if isinstance(given, Params):
         check_names("scene.params", list(given), [spec.name for spec in model.specs])
         return given
-    if isinstance(given, Mapping):
-        return model.params(torch.float32, **given)
+    if isinstance(given, Mapping) or (hasattr(given, "keys") and hasattr(given, "items")):
+        return as_model_values(model, given, torch.float32, '{"density": 2.0}')
     raise InputError(f"scene.params: got {describe_value(given)}; expected model.params(...), or values by name")
 
 

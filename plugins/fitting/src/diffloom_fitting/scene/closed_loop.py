@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Checkpointed, Control, Gradient, NoGradient, State, StoreAll, Trajectory
-from diffloom_fitting.scene.policy import update_memory
+from diffloom_fitting.scene.policy import shape_rows, update_memory
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene.scene import Scene
@@ -121,7 +121,7 @@ class ClosedLoop:
             steps = min(policy.every, end - now)
             seen = policy.observe.observe(scene, state, params, values)
             shown, past = update_memory(past, seen, policy.observe.count)
-            row = policy.act(values, shown)[0]
+            row = shape_rows(scene.model, policy.drives, policy.act(values, shown))[0]
             control = {name: value[now : now + steps] for name, value in given.items()}
             control[policy.drives] = row.expand(steps, *row.shape)
             inside = sorted({step - now for step in kept if now < step <= now + steps} | {steps})

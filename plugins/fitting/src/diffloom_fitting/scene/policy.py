@@ -159,6 +159,32 @@ def find_driven_shape(model: Model, drives: str) -> tuple[int, ...]:
     return controls[drives].full_shape(model.axes)
 
 
+def shape_rows(model: Model, drives: str, rows: Tensor) -> Tensor:
+    """Return the output of a module in the shape of the control that it drives.
+
+    Args:
+        model: The model.
+        drives: Name of the control.
+        rows: (rows, ...), flat or in the control's own shape.
+
+    Returns:
+        Rows that broadcast to the control's shape.
+
+    Raises:
+        InputError: The output has another number of entries.
+    """
+    shape = find_driven_shape(model, drives)
+    if rows.dim() == 2 and len(shape) > 1 and rows.shape[1] == math.prod(shape):
+        return rows.reshape(-1, *shape)
+    own = tuple(rows.shape[1:])
+    if len(own) > len(shape) or any(n not in (1, want) for n, want in zip(own[::-1], shape[::-1], strict=False)):
+        raise InputError(
+            f"policy: the module makes rows of shape {own}; expected {shape} for the control {drives!r}, or "
+            f"{math.prod(shape)} numbers"
+        )
+    return rows
+
+
 def update_memory(past: tuple[Tensor, ...], now: Tensor, count: int) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Add an observation to those that a module receives.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -25,9 +26,10 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.validation import suggest_name
+from diffloom_fitting.kinds import use_display
 from diffloom_fitting.scene.appearance import Appearance
 from diffloom_fitting.scene.checks import check_fields, check_known
-from diffloom_fitting.scene.device import check_device, move_to_device
+from diffloom_fitting.scene.device import move_to_device
 from diffloom_fitting.scene.drawing import draw_frames, exposure, project_vertices
 from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.placement import make_camera
@@ -36,6 +38,7 @@ from diffloom_fitting.scene.projection import apply_lens_pose
 from diffloom_fitting.scene.response import average_frames
 from diffloom_fitting.scene.sensor import LENS_BLUR, SENSED, shutter_times
 from diffloom_fitting.scene.simulating import Rollout, get_given_control, make_control, run_rollout
+from diffloom_fitting.scene.values import as_scene_values, as_times
 from diffloom_fitting.scene.viewpoint import Cameras, Viewpoint, camera_prefix, viewpoints_of
 
 #: Number of cameras in the cache: for the frames of a target, for parts of them, and for batches.
@@ -62,6 +65,19 @@ class View:
     control: Control = field(default_factory=Control)
     outline: Tensor | None = None
 
+    def save(self, path: str | Path, rate: float | None = None) -> Path:
+        """Write the images as a video or side by side as one image.
+
+        Args:
+            path: File ending in .mp4, .gif or .png.
+            rate: Frames per second; None for real time.
+
+        Returns:
+            The path.
+        """
+        written: Path = use_display("video", "View.save", self, path, rate)
+        return written
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -72,14 +88,15 @@ class Scene:
         scene = Scene(ball, "softras", Orbit(distance=2.0), {"position": [0, 0.5, 0]}, dt=1e-3, steps=400)
 
     Args:
-        model: The model.
+        model: The model; the name of a registered one; or a name with settings, such as {"name": "fem", "mesh":
+            "ball"}.
         renderer: A renderer, or the name of a registered one.
         camera: A ``CameraPlacement`` such as ``Orbit`` (whose position can be sought), any ``Camera``, a
             ``MovingCamera``, or several by label, such as {"front": Orbit(), "side": Viewpoint(Orbit(azimuth=90.0),
             time_offset=0.2)}. Each of several has its own target, and its quantities are called "camera.side.azimuth"
             and so on.
-        params: Known parameters, from ``model.params(...)``, whose dtype is the scene's precision; or a mapping, in
-            single precision.
+        params: Known parameters, from ``model.params(...)``, whose dtype is the scene's precision; or numbers, texts
+            with units, lists, arrays or tensors by name, which are converted to single precision.
         dt: Physics step [s], or "auto" for the step that the model suggests.
         steps: Number of steps.
         integrator: The integrator; None for the model's default.
@@ -87,10 +104,12 @@ class Scene:
         lights: The lights; none for the renderer's own.
         appearance: Colour and shading of the surface.
         background: (height, width, 3), image behind the surface; None for the renderer's colour.
-        control: Inputs per step.
-        policy: Network that makes them instead.
+        control: Inputs per step: a ``Control``, or rows (steps, ...) by name.
+        policy: Network that makes them instead: a ``Policy``; {"force": module} for a ``torch.nn.Module`` that drives a
+            control, and gets as many ``Sinusoids`` as its first layer has inputs (the time [s] if it has one); or the
+            module alone, if the model has one control.
         label: Label of the camera, set by ``seen_from``.
-        device: "cpu" or "cuda", for simulation and rendering; inputs and outputs stay on the CPU.
+        device: "cpu", "cuda" or a ``torch.device``, for simulation and rendering; inputs and outputs stay on the CPU.
         windows: Times [s] at which windows with their own parameters begin: "restitution@2" is that of the second
             window, "restitution" that of all without their own; "velocity@2" sets the velocity at its beginning. The
             drawn shape is that of the first window.
@@ -114,7 +133,6 @@ class Scene:
     windows: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        check_device(self.device)
         viewpoints_of(self.camera)
         for name, value in check_fields(self).items():
             object.__setattr__(self, name, value)
@@ -274,13 +292,14 @@ class Scene:
         return given if self.device == "cpu" else Params({k: v.to(self.device) for k, v in given.items()}, given.dtype)
 
     def simulate(
-        self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None
-    ) -> tuple[Trajectory, Params]:
+        self, values: Mapping[str, object] | None = None, save: Sequence[int] | None = None,
+        gradient: Gradient | None = None,
+    ) -> tuple[Trajectory, Params]:  # fmt: skip
         """Simulate the scene.
 
         Args:
-            values: Parameters by name that replace known ones.
-            save: Increasing step counts to save.
+            values: Parameters by name that replace known ones, in any form that ``render`` takes.
+            save: Increasing step counts to save; None for every step.
             gradient: Gradient policy; None for the scene's own.
 
         Returns:
@@ -289,18 +308,23 @@ class Scene:
         made = self.rollout(values, save, gradient)
         return made.trajectory, made.params
 
-    def rollout(self, values: Mapping[str, Tensor], save: Sequence[int], gradient: Gradient | None = None) -> Rollout:
+    def rollout(
+        self, values: Mapping[str, object] | None = None, save: Sequence[int] | None = None,
+        gradient: Gradient | None = None,
+    ) -> Rollout:  # fmt: skip
         """Simulate the scene and return its control too.
 
         Args:
-            values: Parameters by name that replace known ones.
-            save: Increasing step counts to save.
+            values: Parameters by name that replace known ones, in any form that ``render`` takes.
+            save: Increasing step counts to save; None for every step.
             gradient: Gradient policy; None for the scene's own.
 
         Returns:
             States, parameters and control.
         """
-        return run_rollout(self, values, save, self.gradient if gradient is None else gradient)
+        given = as_scene_values(self, values, "scene: values")
+        steps = range(self.steps + 1) if save is None else save
+        return run_rollout(self, given, steps, self.gradient if gradient is None else gradient)
 
     def get_given_control(self, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the controls that are given or sought ("control.<name>").
@@ -424,27 +448,35 @@ class Scene:
         return torch.tensor(self.renderer.background, dtype=self.dtype)
 
     def render(
-        self, values: Mapping[str, Tensor], times: Tensor, outputs: Sequence[str] = ("rgba",),
+        self, values: Mapping[str, object] | None = None, times: object = None, outputs: Sequence[str] = ("rgba",),
         gradient: Gradient | None = None,
     ) -> View:  # fmt: skip
         """Simulate and draw the scene.
 
+        Example:
+            view = scene.render({"shear_modulus": "4 kPa"}, [0.0, 0.1, 0.2])
+            frames = view.image.rgba  # (3, height, width, 4)
+
         Args:
-            values: Parameters by name that replace known ones.
-            times: (frames,), times of the simulation [s].
-            outputs: Outputs to render; none for the states alone.
+            values: Parameters by name that replace known ones: numbers, texts with units, lists, arrays or tensors,
+                which are converted to the scene's precision; None for none.
+            times: Times of the simulation [s]: a list, range, array or tensor; None for every step.
+            outputs: Outputs to render, or one of them; none for the states alone.
             gradient: Gradient policy; None for the scene's own.
 
         Returns:
             The view.
         """
-        sampling = sample_times(self.get_exposure_times(times, values), self.dt, self.steps)
-        made = self.rollout(values, sampling.save, gradient)
-        q = self.states(made.trajectory, sampling, len(times))
+        given = as_scene_values(self, values, "scene.render: values")
+        at = as_times(times, "scene.render: times [s]", self.steps * self.dt, self.dt)
+        outputs = (outputs,) if isinstance(outputs, str) else outputs
+        sampling = sample_times(self.get_exposure_times(at, given), self.dt, self.steps)
+        made = self.rollout(given, sampling.save, gradient)
+        q = self.states(made.trajectory, sampling, len(at))
         if not outputs:
-            return View(None, q, None, times, made.control)
-        image, vertices = self.draw(made.trajectory, made.params, values, outputs, sampling)
-        return View(image, q, vertices, times, made.control)
+            return View(None, q, None, at, made.control)
+        image, vertices = self.draw(made.trajectory, made.params, given, outputs, sampling)
+        return View(image, q, vertices, at, made.control)
 
 
 def _start(model: Model, params: Params) -> Trajectory:

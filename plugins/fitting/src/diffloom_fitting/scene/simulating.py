@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from diffloom.interfaces import Control, Gradient, Params, State, Trajectory
+from diffloom_fitting.scene.policy import shape_rows
 from diffloom_fitting.scene.windows import select_window_values, simulate_windows, start_window
 
 if TYPE_CHECKING:
@@ -87,5 +88,6 @@ def make_control(scene: Scene, values: Mapping[str, Tensor], steps: int) -> Cont
     rows = get_given_control(scene, values)
     if scene.policy is not None and steps > 0:
         # All rows are computed and then cut, so that a shorter horizon has bit-identical controls.
-        rows |= scene.policy.control(values, scene.dt, scene.steps, scene.dtype)
+        made = scene.policy.control(values, scene.dt, scene.steps, scene.dtype)
+        rows |= {name: shape_rows(scene.model, name, value) for name, value in made.items()}
     return Control({name: value[:steps].to(scene.device) for name, value in rows.items()})

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
+from diffloom_fitting.scene.values import as_times
 from diffloom_fitting.targets.several import Targets
 from diffloom_fitting.targets.target import Target
-from diffloom_fitting.validation import check_mapping, check_real, check_whole
+from diffloom_fitting.validation import as_number_tensor, check_mapping, check_real, check_whole
 
 if TYPE_CHECKING:
     from diffloom_fitting.scene import Scene
@@ -22,7 +23,7 @@ MOST_FRAMES = 1e6
 
 
 def synthesise(
-    scene: Scene, truth: Mapping[str, object], times: Tensor | None = None, *, rate: float | None = None,
+    scene: Scene, truth: Mapping[str, object], times: object = None, *, rate: float | None = None,
     levels: int | None = None,
 ) -> Target:  # fmt: skip
     """Render the video of a scene with true values: images with coverage, masks and states.
@@ -36,7 +37,7 @@ def synthesise(
     Args:
         scene: The scene.
         truth: True values by name, in their units.
-        times: (frames,), times of the video [s].
+        times: (frames,), times of the video [s]: a list, range, array or tensor.
         rate: Frames per second, instead of times; without either, every step is a frame.
         levels: 255 rounds the images as an 8-bit video does; None keeps them exact.
 
@@ -49,7 +50,7 @@ def synthesise(
     if times is not None:
         if rate is not None:
             raise InputError("synthesise: got both times and rate; expected one of them")
-        times = Target(times).times
+        times = Target(as_times(times, "target.times", scene.steps * scene.dt, scene.dt)).times
     scene.check_known(truth, "truth")
     if len(scene.viewpoints) > 1:
         raise InputError(
@@ -126,12 +127,14 @@ def list_video_times(span: float, offset: float, rate: float) -> Tensor:
     return frames / rate
 
 
-def _without_unit(scene: Scene, name: str, value: object) -> object:
-    """Convert a text such as "2 kPa" to the parameter's unit; return other values unchanged."""
+def _plain(scene: Scene, name: str, value: object) -> object:
+    """Convert a text such as "2 kPa" to the parameter's unit, and arrays and tensors to the scene's precision."""
     from diffloom_fitting.quantities import quantity
 
-    unit = next((spec.unit for spec in scene.model.specs if spec.name == name), "")
-    return quantity(value, unit, f"truth.{name}") if isinstance(value, str) else value
+    if isinstance(value, str):
+        unit = next((spec.unit for spec in scene.model.specs if spec.name == name), "")
+        return quantity(value, unit, f"truth.{name}")
+    return value if value is None or isinstance(value, bool) else as_number_tensor(f"truth.{name}", value, scene.dtype)
 
 
 def make_true_values(scene: Scene, truth: Mapping[str, object]) -> dict[str, Tensor]:
@@ -144,8 +147,8 @@ def make_true_values(scene: Scene, truth: Mapping[str, object]) -> dict[str, Ten
     Returns:
         Tensors by name.
     """
-    truth = {name: _without_unit(scene, name, value) for name, value in truth.items()}
+    truth = {name: _plain(scene, name, value) for name, value in truth.items()}
     own = {spec.name for spec in scene.model.specs}
     checked = scene.model.params(scene.dtype, **{k: v for k, v in truth.items() if k in own})
-    others = {k: torch.as_tensor(v, dtype=scene.dtype) for k, v in truth.items() if k not in own}
+    others = {k: as_number_tensor(f"truth.{k}", v, scene.dtype) for k, v in truth.items() if k not in own}
     return {k: checked[k] for k in truth if k in own} | others

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom_fitting.validation import check_images, describe_value
+from diffloom_fitting.kinds import use_display
+from diffloom_fitting.validation import as_number_tensor, check_images, describe_value
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,8 @@ class Target:
     def _accept(self) -> None:
         """Convert arrays to tensors and bytes to 0..1."""
         try:
-            times = torch.as_tensor(self.times, dtype=torch.float64)
-        except (TypeError, ValueError, RuntimeError) as error:
+            times = as_number_tensor("target.times", self.times, torch.float64)
+        except InputError as error:
             raise InputError(
                 f"target.times: got {describe_value(self.times)}; expected the frames' times [s]"
             ) from error
@@ -108,6 +110,19 @@ class Target:
         from diffloom_fitting.kinds import format_html
 
         return format_html("target", self)
+
+    def save(self, path: str | Path, rate: float | None = None) -> Path:
+        """Write the frames, or else the masks, as a video or side by side as one image.
+
+        Args:
+            path: File ending in .mp4, .gif or .png.
+            rate: Frames per second; None for real time.
+
+        Returns:
+            The path.
+        """
+        written: Path = use_display("video", "Target.save", self, path, rate)
+        return written
 
     def select(self, index: Sequence[int]) -> Target:
         """Select frames.

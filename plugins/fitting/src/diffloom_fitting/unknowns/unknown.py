@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -46,6 +47,9 @@ class Unknown:
                 f"Unknown: got the name {describe_value(self.name)}; expected that of a parameter, such as 'mass'"
             )
         what = f"unknown {self.name!r}"
+        start: object = self.start
+        if isinstance(start, Iterator):
+            object.__setattr__(self, "start", list(start))
         if not isinstance(self.each, bool):
             raise InputError(f"{what}: got each={describe_value(self.each)}; expected True or False")
         object.__setattr__(self, "scale", check_real(f"{what}: scale", self.scale, above=0.0))
@@ -71,18 +75,18 @@ def _bounds(what: str, given: object) -> Bounds:
     return low, high
 
 
-Sought = Mapping[str, object] | Sequence[Unknown | str]
+Sought = Mapping[str, object] | Iterable[Unknown | str]
 
 
-def as_unknowns(sought: Sought) -> tuple[Unknown, ...]:
-    """Return a tuple of ``Unknown`` from any of the short forms."""
-    if isinstance(sought, Unknown | str):
-        sought = [sought]
+def as_unknowns(given: Sought) -> tuple[Unknown, ...]:
+    """Return a tuple of ``Unknown`` from any of the short forms, also a generator or a row of pandas."""
+    sought: Any = [given] if isinstance(given, Unknown | str) else given
+    if isinstance(sought, ItemsView) or (not isinstance(sought, Mapping) and hasattr(sought, "items")):
+        sought = dict(sought if isinstance(sought, ItemsView) else sought.items())
+    if isinstance(sought, Iterator):
+        sought = list(sought)
     if isinstance(sought, Mapping):
-        return tuple(
-            value if isinstance(value, Unknown) else Unknown(name, value)  # type: ignore[arg-type]
-            for name, value in sought.items()
-        )
+        return tuple(value if isinstance(value, Unknown) else Unknown(name, value) for name, value in sought.items())
     if not isinstance(sought, Sequence) or not all(isinstance(item, Unknown | str) for item in sought):
         raise InputError(
             f'unknowns: got {describe_value(sought)}; expected starts by name, such as {{"density": 2.0}}, or a '

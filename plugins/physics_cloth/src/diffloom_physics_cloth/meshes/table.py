@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.errors import InputError
 from diffloom.validation import check_choice
-from diffloom_geometry import read_triangles
+from diffloom_geometry import is_surface_mesh, read_triangles
 from diffloom_physics_cloth.meshes.shapes import disc, grid, irregular_grid, staggered_grid, walker
 from diffloom_physics_cloth.meshes.sheet import Indices, Sheet
 
@@ -63,26 +63,29 @@ SHAPES: Mapping[str, Callable[..., Sheet]] = {
     "walker": walker,
 }
 
-SheetLike = Sheet | str | Path | Mapping[str, Any]
+SheetLike = Union["Sheet", str, Path, Mapping[str, Any], "trimesh.Trimesh"]
 
 
 def make_sheet(mesh: SheetLike) -> Sheet:
     """Return the sheet that a user describes.
 
     Args:
-        mesh: A Sheet, which is returned itself; the path of a mesh file; or a table that names a built-in ``shape``
-            with its arguments, such as ``{"shape": "grid", "cells": [20, 10], "size": [2, 1]}``, or a ``file`` with
-            ``scale`` and ``position``.
+        mesh: A Sheet, which is returned unchanged; a ``trimesh.Trimesh``; the path of a mesh file; or a table that
+            names a built-in ``shape`` with its arguments, such as ``{"shape": "grid", "cells": [20, 10], "size": [2,
+            1]}``, or a ``file`` with ``scale`` and ``position``.
     """
     if isinstance(mesh, Sheet):
         return mesh
+    if is_surface_mesh(mesh):
+        return convert_trimesh(mesh)  # type: ignore[arg-type]
     if isinstance(mesh, (str, Path)):
         return SHAPES[mesh]() if isinstance(mesh, str) and mesh in SHAPES else load_sheet(mesh)
     if not isinstance(mesh, Mapping) or ("shape" in mesh) == ("file" in mesh):
         raise InputError(f"mesh: got {mesh!r}; expected a file name or a table with either 'shape' or 'file'")
     arguments = dict(mesh)
     if "file" in arguments:
-        sheet = load_sheet(arguments.pop("file"))
+        file = arguments.pop("file")
+        sheet = convert_trimesh(file) if is_surface_mesh(file) else load_sheet(file)
         return call_with_table("file", sheet.transform, arguments)
     shape = check_choice("mesh.shape", str(arguments.pop("shape")), SHAPES)
     return call_with_table(shape, SHAPES[shape], arguments)

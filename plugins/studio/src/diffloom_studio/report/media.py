@@ -14,21 +14,65 @@ from PIL import Image
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Trajectory
+from diffloom_fitting import Target, View
 from diffloom_fitting.files import explain_errors, new_file, write_bytes
+from diffloom_fitting.validation import check_images, check_path, check_real, describe_value
 
 Frames = NDArray[np.uint8]
 
 
-def write_video(path: Path, frames: Frames, rate: float) -> None:
-    """Write (frames, height, width, 3) bytes as an mp4 that any browser plays, or as a gif if the name ends in .gif.
+def find_images(what: str, shown: object) -> tuple[Tensor, NDArray[np.float64] | None]:
+    """Return images in 0..1, and their times where these are known.
 
-    rate: frames per second. Odd sizes get a black row or column, because H.264 needs even ones.
+    Args:
+        what: Name of the caller in errors.
+        shown: A target, a view, a tensor or an array of images, images of PIL, or a list of these.
+
+    Returns:
+        (frames, height, width[, 3 or 4]), and times (frames,) [s] or None.
+
+    Raises:
+        InputError: There are no images.
     """
-    if frames.ndim != 4 or frames.shape[-1] != 3 or frames.shape[0] == 0:
+    times = getattr(shown, "times", None)
+    if isinstance(shown, Target):
+        images = shown.frames if shown.frames is not None else shown.masks
+    elif isinstance(shown, View):
+        images = None if shown.image is None else shown.image.rgba
+    else:
+        images = check_images(f"{what}: frames", shown, (3, 4))[0]
+    if images is None or not len(images):
+        raise InputError(f"{what}: got {describe_value(shown)}, which has no images")
+    return images, None if times is None else times.detach().numpy()
+
+
+def write_video(path: str | Path, frames: object, rate: float | None = None) -> Path:
+    """Write an mp4 that any browser plays, or a gif.
+
+    Odd sizes get a black row or column, because H.264 needs even ones.
+
+    Args:
+        path: File to write, a gif if the name ends in .gif; missing folders are made.
+        frames: (frames, height, width[, 3 or 4]) as bytes or in 0..1, as a tensor or an array; images of PIL; a target
+            or a view.
+        rate: Frames per second; None for real time where the times are known, else 30.
+
+    Returns:
+        The path.
+    """
+    if not isinstance(frames, np.ndarray) or frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[-1] != 3:
+        images, times = find_images("write_video", frames)
+        frames = to_bytes(images)
+        rate = find_frame_rate(times) if rate is None and times is not None else rate
+    if frames.shape[0] == 0:
         raise InputError(f"write_video: got frames of shape {frames.shape}; expected (frames, height, width, 3)")
+    rate = 30.0 if rate is None else check_real("write_video: rate [frames/s]", rate, above=0.0)
+    path = check_path("write_video: path", path)
+    with explain_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix.lower() == ".gif":
         _write_gif(path, frames, rate)
-        return
+        return path
     import av
 
     odd = frames.shape[1] % 2, frames.shape[2] % 2
@@ -41,6 +85,7 @@ def write_video(path: Path, frames: Frames, rate: float) -> None:
         for image in even:
             out.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24")))
         out.mux(stream.encode())
+    return path
 
 
 def _write_gif(path: Path, frames: Frames, rate: float) -> None:
