@@ -103,12 +103,12 @@ def summary(rows: list[Row]) -> list[str]:
     level = {name: each[0].verdict for name, each in clips.items()}
     count = len(clips)
     return [
-        f"- within {FAR:g} deviations: {sum(right.values())} of {count}",
+        f"- within {FAR:g} deviations: {sum(right[name] and level[name] != 'red' for name in clips)} of {count}",
         f"- green: {sum(each == 'green' for each in level.values())}; amber: "
         f"{sum(each == 'amber' for each in level.values())}; red: {sum(each == 'red' for each in level.values())}; "
         f"failed: {sum(each == 'failed' for each in level.values())}",
         f"- green and wrong: {sum(level[name] == 'green' and not right[name] for name in clips)}",
-        f"- red and right (within 2 %): {sum(level[name] == 'red' and right[name] for name in clips)}",
+        f"- red, ± withheld, and right within 2 %: {sum(level[name] == 'red' and right[name] for name in clips)}",
     ]
 
 

@@ -16,7 +16,7 @@ from diffloom_experiments import build_scene, load_file
 from diffloom_video import read_video
 
 ROOT = Path(__file__).parents[3]
-DEMO = Path(__file__).parents[1] / "src" / "diffloom_fitting" / "demo"
+DEMO = Path(__file__).parents[1] / "src" / "diffloom_studio" / "demo"
 TALL, WIDE, FOOT = 324, 432, 96
 EXPOSURES = 5
 INK, SOFT, BACK = (236, 240, 246), (152, 164, 182), (10, 13, 20)
@@ -25,7 +25,7 @@ INK, SOFT, BACK = (236, 240, 246), (152, 164, 182), (10, 13, 20)
 def main(run: Path) -> None:
     """Draw the three panels and write the image."""
     result = json.loads((run / "result.json").read_text(encoding="utf-8"))
-    loaded = load_file(DEMO / "demo.toml", changes={"camera.size": [TALL, WIDE], "renderer.softras.sigma": 5e-5})
+    loaded = load_file(DEMO / "demo.toml", changes={"camera.size": [TALL, WIDE]})
     scene = build_scene(loaded)
     video = read_video(DEMO / "clip.mp4", dtype=torch.float64)
     moments = torch.linspace(0, len(video) - 1, EXPOSURES).round().long()

@@ -224,17 +224,17 @@ class Scene:
         view = self.viewpoint
         own = {k: v for k, v in places.items() if k not in SENSED}
 
-        def make_places() -> Camera:
+        def make_camera_places() -> Camera:
             pose = make_camera(view.camera, self.dtype, own, times - view.time_offset)
             return move_to_device(apply_lens_pose(pose, view.sensor, places), self.device)
 
         if places or times.requires_grad:
-            return make_places()
+            return make_camera_places()
         key = tuple(times.tolist())
         if key not in self._cameras:
             if len(self._cameras) >= KEPT_CAMERAS:
                 self._cameras.pop(next(iter(self._cameras)))
-            self._cameras[key] = make_places()
+            self._cameras[key] = make_camera_places()
         return self._cameras[key]
 
     def with_renderer(self, renderer: Renderer) -> Scene:
