@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import TypedDict, Unpack
 
 import torch
 from torch import Tensor
@@ -42,13 +43,21 @@ except ImportError:  # not on Windows
 Observer = Callable[[FitState, Record], object]
 
 
-@explain_keywords
+class FitOptions(TypedDict, total=False):
+    """Keywords of `fit` that are rarely needed."""
+
+    optimizer: Optimiser | str | None
+    observer: Observer | None
+    seed: int
+    uncertainty: Method
+
+
+@explain_keywords(FitOptions)
 def fit(
     scene: Scene, target: AnyTarget | Mapping[str, Target] | View | str | Path, unknowns: Sought, *,
     loss: Loss | str | None = None, optimiser: Optimiser | str | None = None, iterations: int = 30,
-    stop: Stop | None = None, seed: int = 0, observer: Observer | None = None, uncertainty: Method = "laplace",
-    progress: bool | None = None, optimizer: Optimiser | str | None = None, lr: float | None = None,
-    prior: Prior | None = None, callback: Callable[[Record], object] | None = None,
+    stop: Stop | None = None, lr: float | None = None, prior: Prior | None = None,
+    callback: Callable[[Record], object] | None = None, progress: bool | None = None, **options: Unpack[FitOptions],
 ) -> Result:  # fmt: skip
     """Find the ``unknowns`` of a scene with which it looks like the target.
 
@@ -67,16 +76,15 @@ def fit(
         optimiser: An optimiser or its registered name; None for Gauss-Newton.
         iterations: Largest number of iterations.
         stop: Conditions for ending earlier; None ends when the loss rests.
-        seed: Seed of all random numbers.
-        observer: Called after each iteration with the state that would resume it, and its record; ends the fit by
-            returning True.
-        uncertainty: Method of ±: "laplace", "blocks" or "posterior" (see ``Experiment``).
-        progress: True to show each iteration; None shows them in a notebook.
-        optimizer: Other spelling of ``optimiser``.
         lr: Learning rate of the optimiser; None for its own. Gauss-Newton has none.
         prior: Prior knowledge: (mean, deviation) by name of the unknown, a ``Gaussian``, or a function from values by
             name to a term of the loss.
         callback: Called after each iteration with its record; ends the fit by returning True.
+        progress: True to show each iteration; None shows them in a notebook.
+        options: ``seed``: seed of all random numbers (0); ``uncertainty``: method of ±, "laplace" (default), "blocks"
+            or "posterior" (see ``Experiment``); ``observer``: called after each iteration with the state that would
+            resume it, and its record, and ends the fit by returning True; ``optimizer``: other spelling of
+            ``optimiser``.
 
     Returns:
         Estimates with uncertainty, verdict and history.
@@ -86,14 +94,16 @@ def fit(
         FitError: The scene cannot be simulated from the start.
     """
     check_instance("fit: scene", scene, Scene)
-    chosen = choose_optimiser(optimiser, optimizer, lr)
+    chosen = choose_optimiser(optimiser, options.get("optimizer"), lr)
     error = PixelError() if loss is None else check_instance("fit: loss", loss, Loss, get_loss)  # type: ignore[type-abstract]
     still = Stop(change=1e-9, patience=3 if isinstance(chosen, GaussNewton) else None)
     stage = Stage(chosen, check_whole("fit: iterations", iterations, 1), stop=still if stop is None else stop)
     experiment = Experiment(
         scene, observe_iteration(scene, target), as_unknowns(unknowns), error, (stage,),
-        seed=check_whole("fit: seed", seed), uncertainty=uncertainty, **split_prior(prior),
+        seed=check_whole("fit: seed", options.get("seed", 0)), uncertainty=options.get("uncertainty", "laplace"),
+        **split_prior(prior),
     )  # fmt: skip
+    observer = options.get("observer")
     for name, one in (("observer", observer), ("callback", callback)):
         if one is not None and not callable(one):
             raise InputError(f"fit: {name}: got {describe_value(one)}; expected a function")

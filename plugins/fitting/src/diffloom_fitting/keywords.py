@@ -33,29 +33,36 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-def explain_keywords(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """Decorator: a keyword that the function does not take raises InputError with the nearest name.
+def explain_keywords(
+    options: type[Any],
+) -> Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]:
+    """Return a decorator: a keyword that the function does not take raises InputError with the nearest name.
 
     Args:
-        function: The function.
+        options: Typed dictionary of the keywords that the function takes as ``**options``.
 
     Returns:
-        The function with the check.
+        The decorator.
     """
-    known = list(inspect.signature(function).parameters)
 
-    @functools.wraps(function)
-    def checked(*args: Arguments.args, **keywords: Arguments.kwargs) -> Returned:
-        for name in keywords:
-            if name not in known:
-                other = SYNONYMS.get(name)
-                hint = f"; did you mean {other!r}?" if other in known else suggest_name(name, known) or "."
-                raise InputError(
-                    f"{function.__name__}: there is no keyword {name!r}{hint} It takes: {', '.join(known)}"
-                )
-        return function(*args, **keywords)
+    def decorate(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+        named = (name for name, each in inspect.signature(function).parameters.items() if each.kind != each.VAR_KEYWORD)
+        known = [*named, *options.__annotations__]
 
-    return checked
+        @functools.wraps(function)
+        def checked(*args: Arguments.args, **keywords: Arguments.kwargs) -> Returned:
+            for name in keywords:
+                if name not in known:
+                    other = SYNONYMS.get(name)
+                    hint = f"; did you mean {other!r}?" if other in known else suggest_name(name, known) or "."
+                    raise InputError(
+                        f"{function.__name__}: there is no keyword {name!r}{hint} It takes: {', '.join(known)}"
+                    )
+            return function(*args, **keywords)
+
+        return checked
+
+    return decorate
 
 
 def choose_optimiser(optimiser: Optimiser | str | None, optimizer: Optimiser | str | None, lr: object) -> Optimiser:
