@@ -20,7 +20,7 @@ from diffloom_video import read_masks, read_video
 from diffloom_video.free_swing import frequency, with_free_swing
 from diffloom_video.guesses import Sighting, find_first_bounce, guess_pendulum, guess_throw
 from diffloom_video.lost_frames import with_lost_frames
-from diffloom_video.new_clip import Known, Proposal, format_experiment
+from diffloom_video.new_clip import KnownFacts, Proposal, format_experiment
 from diffloom_video.readers import sort_frames
 from diffloom_video.segmentation import BackgroundPlate, ColourKey, Motion, segment
 
@@ -311,7 +311,7 @@ def test_data_that_is_not_here_is_told(tmp_path, monkeypatch):
 )
 def test_what_a_person_knows_of_a_clip_is_in_its_file(tmp_path, kind, size, sought):
     found = segment(target(ACROSS), BackgroundPlate())
-    known = Known(kind, size, 38.0)
+    known = KnownFacts(kind, size, 38.0)
     seen = Proposal(found, "plate", kind, 0.1, 0.8, (), bounces=5)
     file = tmp_path / "clip.toml"
     file.write_text(format_experiment(seen, "clip.mp4", known))
@@ -328,11 +328,11 @@ def test_what_a_person_knows_of_a_clip_is_in_its_file(tmp_path, kind, size, soug
 
 def test_a_size_must_suit_the_kind():
     with pytest.raises(InputError, match="the ball's diameter"):
-        Known("bounces").check("bounces")
+        KnownFacts("bounces").check("bounces")
     with pytest.raises(InputError, match="expected no size"):
-        Known("pendulum", (0.1,)).check("pendulum")
+        KnownFacts("pendulum", (0.1,)).check("pendulum")
     with pytest.raises(InputError, match="--kind: got 'fall'"):
-        Known("fall")
+        KnownFacts("fall")
 
 
 def test_an_impact_between_two_frames_is_found():

@@ -51,7 +51,7 @@ class _Graph:
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
+class _KeptEvaluation:
     """A loss with its graph, for a later gradient.
 
     Args:
@@ -447,7 +447,7 @@ def _finite(value: float) -> Evaluation:
 
 def _keep_evaluation(point: Tensor, loss: Tensor, views: Mapping[str, View], graph: _Graph) -> Evaluation:
     seen = _finite(float(loss.detach()))
-    return replace(seen, kept=_Kept(point, loss, views, graph)) if seen.finite else seen
+    return replace(seen, kept=_KeptEvaluation(point, loss, views, graph)) if seen.finite else seen
 
 
 # Requests of many searches, answered together. The objectives of each call share scene, target and outputs.
@@ -486,7 +486,7 @@ def _differentiate(questions: Sequence[Question]) -> list[list[Evaluation]]:
 
 
 def _gradients(tried: Sequence[tuple[Objective, Evaluation]]) -> list[Evaluation]:
-    kept: list[_Kept] = [seen.kept for _, seen in tried]
+    kept: list[_KeptEvaluation] = [seen.kept for _, seen in tried]
     alone = len(tried) == 1
     if not kept[0].graph.spent:  # a spent graph has been freed by an earlier backward pass
         kept[0].graph.spent = True

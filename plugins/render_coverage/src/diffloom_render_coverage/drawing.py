@@ -18,17 +18,17 @@ from diffloom_raster.records import Bins, Cameras, EntryCells
 from .piece_kernels import CORNERS, SLOTS
 from .pipeline_kernels import program
 from .records import (
-    Edges,
+    EdgeNeighbours,
     Images,
     Limit,
     Outlines,
     Pieces,
     PointsAdjoint,
+    ProjectedPoints,
     Rules,
-    Scene,
+    SceneRecord,
     Setup,
     Slots,
-    Source,
     Wants,
 )
 from .tallies import Tally, keep_tally
@@ -94,13 +94,13 @@ def _make_plan(layout: ImageLayout, culls: bool | None, far: float) -> Plan:
 _kept_plan = functools.lru_cache(maxsize=32)(_make_plan)
 
 
-def _find_edges(layout: ImageLayout, culls: bool | None) -> Edges:
+def _find_edges(layout: ImageLayout, culls: bool | None) -> EdgeNeighbours:
     """Topology of a layout's faces. Where faces were cut, every edge counts as a boundary: parts share no points."""
     faces = layout.arena.tensor(layout.corners.faces).cpu().numpy()
     neighbour = np.full(faces.shape, -1, np.int32) if layout.cut else find_neighbours(faces)
     closed = np.zeros(len(faces), np.int32) if layout.cut else find_closed(neighbour)
     side = closed if culls is None else np.full(len(faces), int(culls), np.int32)
-    return Edges(*(as_array(torch.from_numpy(a).to(layout.arena.device)) for a in (neighbour, side)))
+    return EdgeNeighbours(*(as_array(torch.from_numpy(a).to(layout.arena.device)) for a in (neighbour, side)))
 
 
 @dataclass
@@ -108,13 +108,13 @@ class Drawing:
     """Triangles projected, set up and binned; made by ``prepare``."""
 
     plan: Plan
-    scene: Scene
+    scene: SceneRecord
     first_cell: Any
     active: int
     cells: int
 
     @property
-    def source(self) -> Source:
+    def source(self) -> ProjectedPoints:
         """Points and cameras."""
         return self.scene.source
 
@@ -176,7 +176,7 @@ def prepare(plan: Plan, points: Tensor, camera: tuple[Tensor, ...]) -> Drawing:
     """Project, set up and sort; raises BehindNearError."""
     layout, arena, n = plan.layout, plan.layout.arena, plan.layout.triangles
     world = as_array(points).reshape(-1, 3)
-    source = Source(Cameras(*map(as_array, camera)), world, arena.floats(*world.shape))
+    source = ProjectedPoints(Cameras(*map(as_array, camera)), world, arena.floats(*world.shape))
     triangles = Outlines(arena.ints(n, 4), arena.floats(n, 9), arena.floats(n, OUTLINE), arena.ints(n))
     bins: Bins = layout.bins()
     plan.run("prepare", plan.setup, source, triangles, bins)
@@ -184,6 +184,6 @@ def prepare(plan: Plan, points: Tensor, camera: tuple[Tensor, ...]) -> Drawing:
         raise BehindNearError
     lists, active, cells = layout.lists(bins)
     limit = Limit(arena.floats(*layout.padded, fill=0.0), arena.ints(int(lists.triangle.shape[0])))
-    scene = Scene(source, triangles, lists, limit)
+    scene = SceneRecord(source, triangles, lists, limit)
     plan.run("arrange", plan.setup, bins.counts, scene)
     return Drawing(plan, scene, bins.first_cell, active, cells)

@@ -21,7 +21,7 @@ class Rules(NamedTuple):
     equal: float
 
 
-class Edges(NamedTuple):
+class EdgeNeighbours(NamedTuple):
     """Topology of the faces. neighbour: (faces, 3), the face beyond each edge, -1 for none. side: (faces,) 1 for faces
     that are drawn from their front alone, 0 for both sides."""
 
@@ -35,7 +35,7 @@ class Setup(NamedTuple):
 
     frames: FrameSetup
     rules: Rules
-    edges: Edges
+    edges: EdgeNeighbours
     far: float
     stripes: int
 
@@ -50,7 +50,7 @@ class Outlines(NamedTuple):
     torn: Any
 
 
-class Source(NamedTuple):
+class ProjectedPoints(NamedTuple):
     """Points to draw: cameras, points (points, 3) [m] and their places screen (points, 3): x, y [px] and depth [m]."""
 
     cameras: Cameras
@@ -157,10 +157,10 @@ class PointsAdjoint(NamedTuple):
     seen: Any
 
 
-class Scene(NamedTuple):
+class SceneRecord(NamedTuple):
     """A drawing as its passes take it: triangles, the tiles' lists, and how pixels are made."""
 
-    source: Source
+    source: ProjectedPoints
     triangles: Outlines
     lists: TileLists
     limit: Limit

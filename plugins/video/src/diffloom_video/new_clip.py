@@ -21,7 +21,15 @@ from diffloom_video.free_swing import frequency
 from diffloom_video.guesses import LEAST_THROW, find_bounces, find_first_bounce, fit_robustly
 from diffloom_video.segmentation import BackgroundPlate, Motion, Segmenter, segment
 
-__all__ = ["KINDS", "Known", "Proposal", "format_experiment", "inspect_clip", "write_contact_sheet", "write_experiment"]
+__all__ = [
+    "KINDS",
+    "KnownFacts",
+    "Proposal",
+    "format_experiment",
+    "inspect_clip",
+    "write_contact_sheet",
+    "write_experiment",
+]
 
 #: Pixels on the longer side and most frames that are looked at.
 LONGEST, MOST = 240, 400
@@ -65,7 +73,7 @@ SIZES = {"throw": 1, "bounces": 1, "slide": 3}
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFacts:
     """Facts that a person knows of a clip.
 
     Args:
@@ -99,7 +107,7 @@ class Known:
             raise InputError(f"--size: got {len(self.size)} lengths for kind {kind!r}; expected {wanted}")
 
 
-def inspect_clip(path: Path, known: Known | None = None) -> Proposal:
+def inspect_clip(path: Path, known: KnownFacts | None = None) -> Proposal:
     """Find the moving object in a video and propose an experiment for it.
 
     Args:
@@ -224,7 +232,7 @@ FOV, FOV_ROUGHLY, FOV_TYPED = 40.0, 0.15, 0.03
 SIZE_TYPED, SIZE_ROUGHLY = 0.01, 0.05
 
 
-def format_experiment(seen: Proposal, video: str, known: Known | None = None) -> str:
+def format_experiment(seen: Proposal, video: str, known: KnownFacts | None = None) -> str:
     """Write the text of an experiment file.
 
     Args:
@@ -235,7 +243,7 @@ def format_experiment(seen: Proposal, video: str, known: Known | None = None) ->
     Returns:
         The text.
     """
-    known = Known() if known is None else known
+    known = KnownFacts() if known is None else known
     known.check(seen.kind)
     duration = min(seen.duration, LONG)
     step = float(seen.video.times.diff().median()) if len(seen.video) > 1 else 1.0 / 30.0
@@ -277,7 +285,7 @@ def _last_digit(length: float) -> float:
     return float(10.0 ** int(Decimal(repr(length)).as_tuple().exponent))
 
 
-def write_experiment(seen: Proposal, clip: Path, place: Path, known: Known | None = None) -> None:
+def write_experiment(seen: Proposal, clip: Path, place: Path, known: KnownFacts | None = None) -> None:
     """Write an experiment file.
 
     Args:

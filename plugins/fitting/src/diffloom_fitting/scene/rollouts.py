@@ -20,7 +20,7 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptRollout:
     scene: Scene
     values: dict[str, Tensor]
     save: tuple[int, ...]
@@ -50,8 +50,8 @@ class Rollouts:
     """
 
     also: tuple[int, ...] = ()
-    _kept: list[_Kept] = field(default_factory=list)
-    _last: _Kept | None = None
+    _kept: list[_KeptRollout] = field(default_factory=list)
+    _last: _KeptRollout | None = None
     _made: dict[tuple[int, ...], tuple[tuple[object, ...], Any]] = field(default_factory=dict)
 
     def once(self, of: tuple[object, ...], make: Callable[[], Made]) -> Made:
@@ -110,9 +110,9 @@ class Rollouts:
         self._last = _keep_rollout(scene, values, save, made)
 
 
-def _keep_rollout(scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> _Kept:
+def _keep_rollout(scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> _KeptRollout:
     sets = made.trajectory.sets
     q, u = ({name: pair[k].detach() for name, pair in sets.items()} for k in (0, 1))
     params = Params({name: value.detach() for name, value in made.params.items()}, made.params.dtype)
     own = {name: value.detach().clone() for name, value in values.items()}
-    return _Kept(scene, own, save, Trajectory(q, u, made.trajectory.times), params)
+    return _KeptRollout(scene, own, save, Trajectory(q, u, made.trajectory.times), params)

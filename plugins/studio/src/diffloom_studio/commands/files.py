@@ -50,7 +50,7 @@ def new(
     edited. A pendulum or a throw is recognised; --kind names bounces and slides. --size makes the object's size the
     scale.
     """
-    from diffloom_video.new_clip import Known, inspect_clip, write_contact_sheet, write_experiment
+    from diffloom_video.new_clip import KnownFacts, inspect_clip, write_contact_sheet, write_experiment
 
     place = Path(out) if out is not None else Path(clip).with_suffix(".toml")
     sheet = place.with_name(f"{place.stem}-contact-sheet.png")
@@ -61,7 +61,7 @@ def new(
         lengths = tuple(float(each) for each in (size or "").replace(",", " ").split())
     except ValueError:
         raise click.UsageError(f"--size: got {size!r}; expected metres, such as 0.067 or '0.1 0.05 0.08'") from None
-    known = Known(kind, lengths, fov)
+    known = KnownFacts(kind, lengths, fov)
     seen = inspect_clip(Path(clip), known)
     for sentence in seen.sentences:
         click.echo(sentence)
