@@ -187,5 +187,5 @@ def test_scenes_with_unsupported_materials_are_refused():
         FaceMaterials(MATERIALS, torch.tensor([0, 4]))
     with pytest.raises(InputError, match="got 2 numbers for 4 faces"):
         pyramid(0.0, FaceMaterials(MATERIALS, torch.tensor([0, 1])))
-    with pytest.raises(InputError, match="4 materials, of different faces"):
+    with pytest.raises(InputError, match="4 materials on different faces"):
         print(join_surfaces(row()).material.shading)

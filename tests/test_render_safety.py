@@ -122,7 +122,7 @@ def test_rounding_does_not_decide_between_faces_that_lie_on_each_other():
 @pytest.mark.parametrize("sharpness", [1e-2, 1e-4, 1e-6])
 def test_the_gradient_of_the_mask_is_exact_at_any_sharpness(sharpness):
     """Clamp 1 - p at its least: the mask no longer changes, so its gradient is 0 there."""
-    from diffloom_raster import soft_mask
+    from diffloom_raster import draw_soft_mask
 
     generator = torch.Generator().manual_seed(5)
     points = torch.tensor([[[4.2, 3.1, 2.0], [9.7, 4.4, 2.0], [6.3, 10.8, 2.0]]], dtype=torch.float64)
@@ -130,7 +130,7 @@ def test_the_gradient_of_the_mask_is_exact_at_any_sharpness(sharpness):
     covered = torch.full((1, 16, 16), -1)
 
     def total(screen: torch.Tensor) -> torch.Tensor:
-        mask = soft_mask(screen, torch.tensor([[0, 1, 2]]), covered, sharpness=sharpness, reach=30.0)
+        mask = draw_soft_mask(screen, torch.tensor([[0, 1, 2]]), covered, sharpness=sharpness, reach=30.0)
         return (weights * mask).sum()
 
     screen = points.clone().requires_grad_(True)

@@ -164,7 +164,7 @@ def test_a_camera_is_told_the_times_of_the_frames(toy_file):
     [
         ({"kind": "rail", "distance": 3.0}, r"camera\.distance: this belongs to an orbit, and camera\.kind is 'rail'"),
         ({"kind": "rail", "settings": {"bak": 3.0}}, r"camera\.bak: 'rail' has no such setting; did you mean 'back'"),
-        ({"settings": {"back": 3.0}}, r"camera\.settings: these are for other kinds"),
+        ({"settings": {"back": 3.0}}, r"camera\.settings: these belong to other kinds"),
         ({"kind": "rial"}, r"camera: there is no camera 'rial'\. Did you mean 'rail'\?"),
     ],
 )

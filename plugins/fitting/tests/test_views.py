@@ -348,7 +348,7 @@ def test_every_view_has_the_background_of_its_own_video(two):
         ({"views.1.camera.azimut": 3.0}, "views.1.camera.azimut: unknown key; did you mean 'azimuth'"),
         ({"views.1.target.video": "no.mp4"}, r"views.1 \(side\): video .*no such file"),
         ({"views.1.time_offset": 9.0}, r"views.1 \(side\): time_offset"),
-        ({"views.0.target.frames": {"holdout": "none"}}, "'front' keeps no frames aside and others do"),
+        ({"views.0.target.frames": {"holdout": "none"}}, "'front' keeps no frames aside, but other views do"),
         ({"camera.path": [{"time": 0.0}]}, "camera.path: got waypoints at 0 s; expected at least two"),
     ],
 )

@@ -101,7 +101,7 @@ def test_round_edges_and_points_on_edges_and_faces() -> None:
     np.testing.assert_allclose(side[:, 1], 0.1)
     with pytest.raises(InputError, match=r"rounding: got 0\.2; expected a radius"):
         RigidModel([{"shape": "box", "size": [0.2] * 3, "rounding": 0.2}])
-    with pytest.raises(InputError, match="only the corners of a box"):
+    with pytest.raises(InputError, match="expected it for a box alone"):
         RigidModel([{"shape": "torus", "rounding": 0.01}])
 
 

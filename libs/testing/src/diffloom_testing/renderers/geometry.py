@@ -46,7 +46,7 @@ def depth(subject: RendererSubject) -> None:
 
 
 @check("placement")
-def check_hiding(subject: RendererSubject) -> None:
+def hiding(subject: RendererSubject) -> None:
     """A near square hides one 1 m behind it, in either order."""
     require_output(subject, "rgba")
     dtype = precision(subject)
@@ -118,4 +118,4 @@ def a_camera_per_frame(subject: RendererSubject, output: str) -> str:
     return f"{off:.1e}"
 
 
-CHECKS = (where, depth, check_hiding, faces, vertices, one_by_one, a_camera_per_frame)
+CHECKS = (where, depth, hiding, faces, vertices, one_by_one, a_camera_per_frame)
