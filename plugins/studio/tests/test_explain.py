@@ -50,7 +50,7 @@ def test_everything_registered_is_explained(kind):
 def test_settings_come_with_their_own_sentences():
     said = explained("cma.population")
     assert "cma.population: setting of the optimiser cma" in said
-    assert "simulations per generation" in said
+    assert "Simulations per generation" in said
     assert "first standard deviation" not in said, "that is another setting's"
     assert "default 0" in said
     assert explained("renderer.softras.sigma") == explained("softras.sigma")
