@@ -46,7 +46,7 @@ def test_bodies_contacts_and_attachments_are_read():
     [
         ({"model": BALL}, "either"),
         ({"bodies": []}, "either"),
-        ({"bodies": [], "model": BALL, "attachments": []}, "contacts: these are between"),
+        ({"bodies": [], "model": BALL, "attachments": []}, "contacts: these connect"),
         ({"contacts": [{"between": ["ball", "shet"]}]}, "two of the bodies ball, sheet"),
         ({"bodies": [{"name": "Ball", "model": BALL}]}, "lower case"),
     ],
