@@ -50,7 +50,7 @@ def load_corner(point, mesh, n):
 
 @device
 def load_depth(point, mesh, n):
-    """Return (z0, z1, z2) of triangle n."""
+    """Return the depths (z0, z1, z2) of the corners of triangle n."""
     a, b, c = corner_rows(n, mesh.points, mesh.faces)
     return (point[a, 2], point[b, 2], point[c, 2])
 

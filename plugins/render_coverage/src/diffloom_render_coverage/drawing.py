@@ -153,7 +153,7 @@ class Drawing:
         return layout.crop(index).long()
 
     def slots(self, parts: int) -> Slots:
-        """Arrays that entries leave their cotangents in."""
+        """Allocate the arrays that receive the cotangents of each entry of the tile lists."""
         layout, arena = self.plan.layout, self.plan.layout.arena
         return Slots(
             layout.stripes, layout.corners, EntryCells(self.first_cell, arena.ints(self.cells, fill=0)),
