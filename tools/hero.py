@@ -1,7 +1,7 @@
 """Make docs/images/hero.webp: a video, the guess after each iteration of its fit, and the fit, in a loop.
 
-Mitsuba draws the video, with ground, light and shadow. The fit is given its mattes, draws with exact coverage, and Mitsuba
-draws what it finds:
+Mitsuba draws the video, with ground, light and shadow. The fit is given its mattes and draws with exact coverage;
+Mitsuba draws what it finds:
 
 pip install "diffloom[fitting,fem,coverage,mitsuba]" && python tools/hero.py
 
@@ -20,12 +20,12 @@ from diffloom import get_model, get_renderer
 from diffloom.interfaces import AmbientLight, DirectionalLight
 
 PLACE = Path(__file__).resolve().parents[1] / "docs" / "images" / "hero.webp"
-SIZE, FOOT, GAP = 288, 56, 6  # panel, caption and gap [px]
+SIZE, FOOT, GAP = 272, 56, 6  # panel, caption and gap [px]
 FRAMES, RATE = 24, 25  # of one pass of the clip
 SKY = (0.87, 0.90, 0.94)
 TRUTH = {"shear_modulus": 3e4, "velocity": [1.35, 0.5, 0.2]}
 START = {"shear_modulus": 1e4, "velocity": [0.8, 0.2, 0.0]}
-SHOWN = (0, 1, 2, 4, 6, 8, 12)  # iterations of which the middle panel shows the guess
+SHOWN = (0, 1, 3, 7, 9, 11)  # records of which the middle panel shows the guess
 INK, SOFT = (27, 39, 51), (93, 107, 122)
 
 
@@ -48,30 +48,30 @@ def make_scene(renderer, size, dtype=torch.float32):
 def main(draft: bool) -> None:
     """Draw the video, fit it, draw what was found, and write the loop."""
     mitsuba = get_renderer("mitsuba")(
-        mode="photorealistic", samples=80, ground=0.0, ground_colour=(0.66, 0.70, 0.76), background=SKY
+        mode="photorealistic", samples=40, ground=0.0, ground_colour=(0.66, 0.70, 0.76), background=SKY
     )
     drawn = make_scene(get_renderer("coverage")(background=SKY) if draft else mitsuba, SIZE)
     times = torch.arange(FRAMES) / RATE
     video = draw(drawn, TRUTH, times)
-    scene = make_scene(get_renderer("coverage")(), SIZE // 4)
+    scene = make_scene(get_renderer("coverage")(), SIZE // 4, torch.float64)
     masks = video[..., 3].unflatten(1, (-1, 4)).unflatten(3, (-1, 4)).mean(dim=(2, 4))
     guesses = []
-    search = fitting.GaussNewton()
+    search, rest = fitting.GaussNewton(), fitting.Stop(change=1e-2, patience=2)
     stages = (
-        fitting.Stage(search, 8, only=("velocity",), horizon=fitting.Schedule(0.3, 0.3)),
-        fitting.Stage(search, 20, horizon=fitting.Schedule(0.5, 1.0, "steps", over=0.4, count=3)),
+        fitting.Stage(search, 6, only=("velocity",), horizon=fitting.Schedule(0.15, 0.4, "steps", over=0.7, count=3)),
+        fitting.Stage(search, 12, horizon=fitting.Schedule(0.5, 1.0, "steps", over=0.6, count=4), stop=rest),
     )
-    target = fitting.Target(times, masks=masks)
+    target = fitting.Target(times.double(), masks=masks.double())
     experiment = fitting.Experiment(scene, target, START, fitting.SilhouetteError(), stages)
-    found = fitting.run_fit(experiment, observer=lambda _, record: guesses.append(dict(record.values)))
+    found = fitting.run_fit(experiment, observer=lambda _, record: guesses.append((record.total, record.values)))
     print(found)
-    passes = [(k, guesses[k]) for k in SHOWN if k < len(guesses)]
+    passes = [guesses[k] for k in SHOWN if k < len(guesses)]
     last = {e.name: e.found for e in found.estimates}
-    fit = caption(draw(drawn, last, times), f"fit, after {found.iterations} iterations", tell(last))
+    fit = caption(draw(drawn, last, times), f"fit after {found.iterations} iterations", tell(last))
     wanted = caption(video, "video", "all that the fit is given")
     loop = []
     for k, values in passes:
-        guess = caption(draw(drawn, values, times), f"guess after {k} iterations", tell(values))
+        guess = caption(draw(drawn, values, times), f"guess, iteration {k}", tell(values))
         loop += join(wanted, guess, fit)
     write(loop)
 
