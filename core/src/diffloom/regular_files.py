@@ -1,7 +1,7 @@
 """The one opener of files from unknown sources: regular files alone, of limited size.
 
 A name may lead to a device or a pipe, which never ends or never answers, and a file may change between a look and its
-use. So a file is opened without waiting, and kind and size are read from what was opened.
+use. So a file is opened without waiting, and kind and size are those of the opened file.
 
 The module does not import torch.
 """

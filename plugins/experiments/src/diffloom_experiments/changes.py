@@ -41,7 +41,17 @@ def read_toml(place: Path) -> dict[str, Any]:
 
 
 def read_experiment(place: str | Path) -> str:
-    """Return the text of an experiment file; raise InputError when it is absent, too large or unreadable."""
+    """Return the text of an experiment file.
+
+    Args:
+        place: Path of the file, of at most 16 MB.
+
+    Returns:
+        The text.
+
+    Raises:
+        InputError: The file is absent, too large or unreadable.
+    """
     return read_text(place, MOST_BYTES, what="experiment")
 
 

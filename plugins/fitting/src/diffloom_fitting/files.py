@@ -56,7 +56,7 @@ def new_file(path: Path) -> Iterator[Path]:
     Returns:
         The context manager, which gives the temporary path.
     """
-    # The random part keeps others from putting a link there first.
+    # The random part prevents that a link is put there first.
     beside = path.with_name(f".{path.stem}.{os.getpid()}-{secrets.token_hex(4)}{path.suffix}")
     with explain_errors(path):
         try:

@@ -72,7 +72,7 @@ def read_pairs(springs: Sequence[Sequence[int]]) -> NDArray[np.int32]:
         raise InputError(f"springs: got {springs!r:.200}; expected pairs of particles such as (0, 1)") from error
     if pairs.size and not (np.issubdtype(pairs.dtype, np.integer) and (np.abs(pairs) < 2**31).all()):
         numbers = pairs.reshape(-1).tolist()
-        wrong = next((n for n in numbers if n != n or not isinstance(n, int) and n % 1 or abs(n) >= 2**31), pairs[0])
+        wrong = next((n for n in numbers if n != n or (not isinstance(n, int) and n % 1) or abs(n) >= 2**31), pairs[0])
         raise InputError(f"springs: got particle {wrong!r} of type {pairs.dtype}; expected whole numbers below 2^31")
     return pairs.astype(np.int32)
 
