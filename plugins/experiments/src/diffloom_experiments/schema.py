@@ -419,8 +419,10 @@ class ExperimentFile(Table):
     control: ControlTable = ControlTable()
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
-    assumed: dict[str, Number] = Field(
-        {}, description="standard deviations of values in [params] that are not exactly known, which ± includes"
+    assumed: dict[str, Number | str] = Field(
+        {},
+        description="tolerances of numbers taken as known, by name: a standard deviation, a share such as 2 %, exact, "
+        "or seek; absent: the table in docs/trust.md for recorded videos, none for synthesised ones",
     )
     uncertainty: Literal["laplace", "blocks", "posterior"] = Field(
         "laplace",

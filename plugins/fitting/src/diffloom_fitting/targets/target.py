@@ -33,6 +33,13 @@ class Target:
         synthetic: True if a renderer drew the frames in this process, so that no camera was involved; only
             ``synthesise`` and its like set it. Anything that was read from a file is a recording, also under the name
             of a synthetic one.
+        goes_on: True if later frames of the video were left out.
+        tracks: (frames, 4), column, row and radius of the object's image [px], and the weight of each frame, 0 if
+            invisible.
+        confidence: (frames,) in 0..1, confidence in each mask; None for 1.
+        chroma: Side of the squares of pixels that share one colour [px]: 2 in most compressed videos.
+        across: Direction (right, down) in which the tracks' radii were measured; None for discs of equal area.
+        goal: True if it is a goal instead of an observation.
     """
 
     times: Tensor

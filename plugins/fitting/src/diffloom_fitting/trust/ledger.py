@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,16 +21,17 @@ from diffloom_fitting.scene.checks import list_camera_specs
 from diffloom_fitting.trust.camera_error import list_camera_changes
 from diffloom_fitting.trust.linearised import Linearised
 from diffloom_fitting.trust.tolerances import (
-    RULER,
     SHAPES,
     Assumption,
     differs_from_earth,
     list_assumptions,
+    normalise,
     scale_by_units,
 )
+from diffloom_fitting.unknowns import Unknown, resolve
 
 STEP = 1e-3  # step of a central difference, in tolerances
-COARSE = 0.03  # the same in single precision
+COARSE = 0.03  # step in single precision
 WEAK = 1e-6  # precision of an error of the camera, whose slope has unit length
 BEYOND = 3.0  # distance, in deviations, from which on the pixels contradict an assumption
 
@@ -41,12 +43,13 @@ class LedgerEntry:
     Args:
         name: Name of the number.
         kind: Kind of its tolerance, a row of the table in docs/trust.md.
-        value: The number.
+        value: The number, or a name such as that of the integrator.
         unit: Its unit.
-        origin: "given" or "default", or where else it comes from.
+        origin: "given" by the user, "default", "file" for what a video's file says, or "measured" for errors that have
+            a test of their own.
         tolerance: Its standard deviation, in its unit.
         share: Part of each unknown's ± that comes from it, in the unknowns' units, in the order of `Ledger.labels`.
-        percent: Change of each unknown if the number is one per cent larger; empty if it is 0.
+        change: Change of each unknown if the number is larger by its tolerance.
         off: Difference of the number from what the pixels say, in its unit.
         off_deviation: Standard deviation of that difference by the pixels alone; infinite if they do not show it.
         stated: True if the user stated the tolerance.
@@ -54,15 +57,31 @@ class LedgerEntry:
 
     name: str
     kind: str
-    value: float
+    value: float | str
     unit: str
     origin: str
     tolerance: float
     share: tuple[float, ...]
-    percent: tuple[float, ...] = ()
+    change: tuple[float, ...] = ()
     off: float = 0.0
     off_deviation: float = math.inf
     stated: bool = False
+
+    @property
+    def percent(self) -> tuple[float, ...]:
+        """Change of each unknown if the number is one per cent larger; empty for 0 and names."""
+        if isinstance(self.value, str) or not self.value or not self.tolerance:
+            return ()
+        return tuple(0.01 * abs(self.value) / self.tolerance * change for change in self.change)
+
+    @property
+    def seek(self) -> str:
+        """Name by which a fit can seek the number; empty if it cannot."""
+        whole, bracket, place = self.name.partition("[")
+        if self.origin == "measured" or " about " in self.name or "," in place:
+            return ""
+        named = {"size": "appearance.size"}.get(whole, whole)
+        return named if not bracket else f"{named}.{'xyz'[int(place[:-1])] if int(place[:-1]) < 3 else place[:-1]}"
 
     @property
     def contradicted(self) -> bool:
@@ -77,7 +96,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What a fit took as known.
+    """Record of the numbers that a fit took as known.
 
     Args:
         labels: Labels of the unknowns' numbers.
@@ -158,10 +177,10 @@ def select(objective: Objective, z: Tensor, stated: Mapping[str, float | str]) -
     """List the assumptions of a fit with the tolerances that the user stated."""
     with torch.no_grad():
         values = objective.values(z)
-    span = objective.scene.rest_shape
-    size = 0.5 * float((span.max(dim=0).values - span.min(dim=0).values).max())
-    found = list_assumptions(objective, values, size)
+    found = [] if stated.get("all") == "exact" else list_assumptions(objective, values)
     for name, tolerance in stated.items():
+        if name == "all":
+            continue
         found = _state(objective, found, name, tolerance)
     return [one for one in found if one.tolerance > 0.0]
 
@@ -176,7 +195,9 @@ def _solve(
     normal[:m, :m] = inner
     cross, own, slopes = list_camera_changes(objective, end, rows)
     # Errors of the camera are fitted freely beside both, so that a codec's blur is not taken for another distance.
-    solved = torch.linalg.solve(own + WEAK * torch.eye(len(own), dtype=own.dtype), torch.cat([cross.T, slopes[:, None]], 1))
+    solved = torch.linalg.solve(
+        own + WEAK * torch.eye(len(own), dtype=own.dtype), torch.cat([cross.T, slopes[:, None]], 1)
+    )
     data = normal - cross @ solved[:, :-1]
     pulls = pulls - cross @ solved[:, -1]
     prior = torch.zeros_like(data)
@@ -246,7 +267,9 @@ def _with_ruler(
 ) -> tuple[Objective, dict[str, Tensor]]:
     """Return the objective and values for objects ``factor`` times as large, by a change of the unit of length."""
     scene = objective.scene
-    specs = {spec.name: spec for spec in scene.model.specs if spec.name.rpartition(".")[2] not in (*SHAPES, "push_point")}
+    specs = {
+        spec.name: spec for spec in scene.model.specs if spec.name.rpartition(".")[2] not in (*SHAPES, "push_point")
+    }
     units = {name: spec.unit for name, spec in specs.items()}
     given = {name: scene.params[name].detach() for name in scene.params if name in specs and name not in values}
     cameras = {}
@@ -268,9 +291,7 @@ def _with_ruler(
     return replace(objective, scene=scene), changed
 
 
-def _state(
-    objective: Objective, found: Sequence[Assumption], name: str, tolerance: float | str
-) -> list[Assumption]:
+def _state(objective: Objective, found: Sequence[Assumption], name: str, tolerance: float | str) -> list[Assumption]:
     """Return the assumptions with one tolerance stated by the user; a number without a default one is added."""
     exact = tolerance == "exact"
     wanted = normalise(name)
@@ -280,33 +301,23 @@ def _state(
     assert isinstance(tolerance, int | float)
     if some:
         return [replace(one, tolerance=float(tolerance), stated=True) if one in some else one for one in found]
-    from diffloom_fitting.unknowns import Unknown, resolve
-
     slot = resolve([Unknown(name)], objective.scene).slots[0]
     whole = name if slot.of is None else slot.of
     base = slot.start if slot.of is None else slot.base
     assert base is not None
-    way = torch.ones_like(base) if slot.of is None else (torch.arange(base.shape[-1]) == slot.part).to(base).expand_as(base)
-    return [*found, Assumption(wanted, "stated", float(slot.start.reshape(-1)[0]), slot.unit, "given", float(tolerance), way,
-                               whole, stated=True)]  # fmt: skip
-
-
-def normalise(name: str) -> str:
-    """Return the name of a component as the ledger writes it: "camera.target[1]" for "camera.target.y".
-
-    Args:
-        name: Name of an unknown.
-
-    Returns:
-        The name in the ledger.
-    """
-    whole, dot, last = name.rpartition(".")
-    number = "xyz".find(last) if len(last) == 1 and not last.isdigit() else int(last) if last.isdigit() else -1
-    return f"{whole}[{number}]" if dot and number >= 0 else name
+    way = torch.ones_like(base)
+    if slot.of is not None:
+        way = (torch.arange(base.shape[-1]) == slot.part).to(base).expand_as(base)
+    here = float(slot.start.reshape(-1)[0])
+    return [*found, Assumption(wanted, "stated", here, slot.unit, "given", float(tolerance), way, whole, stated=True)]
 
 
 def build_ledger(
-    priced: Priced, labels: Sequence[str], scale: Tensor, base: Tensor, others: Mapping[str, Tensor]
+    priced: Priced,
+    labels: Sequence[str],
+    scale: Tensor,
+    base: Tensor,
+    measured: Mapping[str, tuple[float | str, Tensor]],
 ) -> Ledger:
     """Return the ledger in the unknowns' units.
 
@@ -315,21 +326,19 @@ def build_ledger(
         labels: Labels of the unknowns' numbers.
         scale: (n,), units of each unknown per scaled coordinate.
         base: (n,), deviations of the unknowns, in scaled coordinates.
-        others: Shares (n,) of errors that have a test of their own, by name.
+        measured: Value and share (n,) of errors that have a test of their own, by name.
 
     Returns:
         The ledger.
     """
     entries = []
     for i, one in enumerate(priced.found):
-        share, by = priced.shares[i] * scale, priced.slopes[i] * scale / one.tolerance
-        percent = tuple((0.01 * abs(one.value) * by).tolist()) if one.value else ()
-        entries.append(LedgerEntry(one.name, one.kind, one.value, one.unit, one.origin, one.tolerance,
-                                   tuple(share.tolist()), percent, float(priced.off[i]) * one.tolerance,
-                                   float(priced.off_deviation[i]) * one.tolerance, one.stated))  # fmt: skip
-    for name, share in others.items():
-        if bool(share.any()):
-            entries.append(LedgerEntry(name, "measured", 0.0, "", "measured", 0.0, tuple((share * scale).tolist())))
+        share, change = (tuple((part[i] * scale).tolist()) for part in (priced.shares, priced.slopes))
+        off, off_deviation = (float(part[i]) * one.tolerance for part in (priced.off, priced.off_deviation))
+        entries.append(LedgerEntry(one.name, one.kind, one.value, one.unit, one.origin, one.tolerance, share, change,
+                                   off, off_deviation, one.stated))  # fmt: skip
+    for name, (value, part) in measured.items():
+        entries.append(LedgerEntry(name, name, value, "", "measured", 0.0, tuple((part * scale).tolist())))
     whole = (base * scale).clamp(min=1e-300)
     entries.sort(key=lambda entry: -max((s / float(w) for s, w in zip(entry.share, whole, strict=True)), default=0.0))
     times = priced.shift / base.clamp(min=1e-300)
@@ -342,4 +351,35 @@ def build_ledger(
     return Ledger(tuple(labels), tuple(entries), float(times.max()) if len(times) else 0.0, doubts)
 
 
-__all__ = ["RULER", "Ledger", "LedgerEntry", "Priced", "build_ledger", "normalise", "price", "residuals", "select", "slope"]
+def encode_ledger(ledger: Ledger) -> dict[str, Any]:
+    """Return a ledger as plain data for JSON.
+
+    Args:
+        ledger: The ledger.
+
+    Returns:
+        Labels, shift, doubts, and each assumption with its effect.
+    """
+    rows = [{**asdict(one), "percent": one.percent} for one in ledger.entries]
+    for row in rows:
+        row["off_deviation"] = row["off_deviation"] if math.isfinite(row["off_deviation"]) else None
+    return {"labels": ledger.labels, "shift": ledger.shift, "doubts": ledger.doubts, "assumptions": rows}
+
+
+def decode_ledger(data: Mapping[str, Any]) -> Ledger:
+    """Invert `encode_ledger`; an empty mapping gives an empty ledger.
+
+    Args:
+        data: Plain data.
+
+    Returns:
+        The ledger.
+    """
+    if not data:
+        return Ledger()
+    rows = [{key: value for key, value in row.items() if key != "percent"} for row in data["assumptions"]]
+    for row in rows:
+        row["off_deviation"] = math.inf if row["off_deviation"] is None else row["off_deviation"]
+        row["share"], row["change"] = tuple(row["share"]), tuple(row["change"])
+    entries = tuple(LedgerEntry(**row) for row in rows)
+    return Ledger(tuple(data["labels"]), entries, data["shift"], tuple(data["doubts"]))

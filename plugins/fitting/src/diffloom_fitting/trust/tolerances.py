@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -13,6 +13,8 @@ from diffloom.interfaces import ParamSpec
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import CameraPlacement, Scene
 from diffloom_fitting.scene.viewpoint import camera_prefix
+from diffloom_fitting.targets import Target
+from diffloom_fitting.targets.several import AnyTarget
 
 MOST_ROWS = 3  # largest number of rows of a parameter that err separately
 EARTH = 9.80665  # standard acceleration of free fall [m/s^2]
@@ -25,10 +27,10 @@ TOLERANCES: dict[str, float] = {
     "clock": 0.01,
     "start of the video": 0.1,  # frames
     "field of view": 0.03,
-    "camera's place": 0.02,  # of the distance
+    "camera's place": 0.02,  # share of the distance
     "camera's direction": 2.0,  # degrees
     "roll": 1.0,  # degrees
-    "principal point": 0.01,  # of the width
+    "principal point": 0.01,  # share of the width
     "distortion": 0.03,
     "rolling shutter": 0.01,  # seconds
     "zoom": 0.01,  # over the length of the video
@@ -37,7 +39,7 @@ TOLERANCES: dict[str, float] = {
     "tabulated mass": 0.05,
     "gravity": 0.0003,
     "push": 0.03,
-    "start place": 0.01,  # of the object's size
+    "start place": 0.01,  # share of the object's size
     "start direction": math.radians(1.0),
     "start speed": 0.01,  # m/s
     "start rotation": 0.02,  # rad/s
@@ -86,44 +88,70 @@ class Assumption:
         return self.tolerance / abs(self.value) if self.value else 0.0
 
 
-def list_assumptions(objective: Objective, values: Mapping[str, Tensor], size: float) -> list[Assumption]:
+def list_assumptions(objective: Objective, values: Mapping[str, Tensor]) -> list[Assumption]:
     """List what a fit takes as known, with default tolerances.
 
     Args:
         objective: Objective of the fit.
         values: Values of the unknowns.
-        size: Radius of the object [m].
 
     Returns:
-        The assumptions, without what is sought.
+        The assumptions, without unknowns; none for synthetic videos.
     """
-    scene = objective.scene
-    found = [] if "appearance.size" in values else [Assumption(RULER, "size", 1.0, "", "given", TOLERANCES["size"])]
-    for label, target in objective.target.by_view().items():
-        if not target.synthetic:
-            found += _of_camera(scene.select_view(label), label, target.times)
-    if any(not target.synthetic for target in objective.target.by_view().values()):
-        found += [one for spec in scene.model.specs for one in _of_parameter(scene, spec, size)]
-    else:
+    if all(target.synthetic for target in objective.target.by_view().values()):
         return []
     sought = _list_sought(objective)
-    return [one for one in found if one.name not in sought and one.whole not in sought]
+    size = {RULER} if "appearance.size" in values else set()
+    found = list_known(objective.scene, objective.target)
+    return [one for one in found if not {one.name, one.whole} & (sought | size)]
+
+
+def list_known(scene: Scene, target: AnyTarget) -> list[Assumption]:
+    """List the numbers of a scene that have a default tolerance.
+
+    Args:
+        scene: The scene.
+        target: Its videos.
+
+    Returns:
+        The numbers: the scale of all objects, cameras, clocks, and parameters of the model.
+    """
+    shape = scene.rest_shape
+    size = 0.5 * float((shape.max(dim=0).values - shape.min(dim=0).values).max())
+    found = [Assumption(RULER, "size", 1.0, "", "given", TOLERANCES["size"])]
+    for label, one in target.by_view().items():
+        if not one.synthetic or len(target.by_view()) == 1:
+            found += _of_camera(scene.select_view(label), label, one)
+    return found + [one for spec in scene.model.specs for one in _of_parameter(scene, spec, size)]
+
+
+def normalise(name: str) -> str:
+    """Return the name of a component as the ledger writes it: "camera.target[1]" for "camera.target.y".
+
+    Args:
+        name: Name of an unknown.
+
+    Returns:
+        The name in the ledger.
+    """
+    whole, dot, last = name.rpartition(".")
+    number = "xyz".find(last) if len(last) == 1 and not last.isdigit() else int(last) if last.isdigit() else -1
+    return f"{whole}[{number}]" if dot and number >= 0 else name
 
 
 def _list_sought(objective: Objective) -> set[str]:
-    """List the names of what is sought, components included."""
+    """List the names of all unknowns, components included."""
     found: set[str] = set()
     for slot in objective.layout.slots:
-        whole, _, window = slot.name.partition("@")
-        found.add(whole)
+        found.add(slot.name.partition("@")[0])
         if slot.of is not None:
             found |= {f"{slot.of}[{slot.part}]", *(f"{slot.of}[{row}, {slot.part}]" for row in range(MOST_ROWS))}
     return found
 
 
-def _of_camera(scene: Scene, label: str, times: Tensor) -> Iterator[Assumption]:
-    """Yield what is assumed of one camera and its clock."""
-    view, prefix = scene.viewpoint, camera_prefix(label)
+def _of_camera(scene: Scene, label: str, target: Target) -> Iterator[Assumption]:
+    """Yield the assumptions on one camera and its clock."""
+    view, prefix, times = scene.viewpoint, camera_prefix(label), target.times
     span = max(float(times[-1] - times[0]), 1e-9)
     frame = span / max(1, len(times) - 1)
     specs = {spec.name: spec for spec in view.sensor.specs}
@@ -138,7 +166,9 @@ def _of_camera(scene: Scene, label: str, times: Tensor) -> Iterator[Assumption]:
         ("zoom", specs["zoom"], "zoom", TOLERANCES["zoom"] / span),
     ]
     for name, spec, kind, tolerance in fixed:
-        yield from _each(prefix + name, spec, spec.default, kind, tolerance, scene.dtype)
+        for one in _each(prefix + name, spec, spec.default, kind, tolerance, scene.dtype):
+            told = name in ("clock", "time_offset") and target.source and spec.default in (0.0, 1.0)
+            yield replace(one, origin="file") if told else one
     bend = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0], dtype=scene.dtype)
     k1 = float(torch.as_tensor(specs["distortion"].default)[0])
     whole = prefix + "distortion"
@@ -148,7 +178,7 @@ def _of_camera(scene: Scene, label: str, times: Tensor) -> Iterator[Assumption]:
 
 
 def _of_placement(camera: CameraPlacement, prefix: str, dtype: torch.dtype) -> Iterator[Assumption]:
-    """Yield what is assumed of a camera's place, direction and field of view, by units."""
+    """Yield the assumptions on a camera's place, direction and field of view, by units."""
     specs = {spec.name: spec for spec in camera.specs}
     away = specs["distance"].default if "distance" in specs else None
     if away is None:
@@ -167,7 +197,7 @@ def _of_placement(camera: CameraPlacement, prefix: str, dtype: torch.dtype) -> I
 
 
 def _of_parameter(scene: Scene, spec: ParamSpec, size: float) -> Iterator[Assumption]:
-    """Yield what is assumed of a parameter of the model; nothing for shapes, which the ruler covers."""
+    """Yield the assumptions on a parameter of the model; nothing for shapes, which the ruler covers."""
     value = scene.params.get(spec.name)
     if value is None or not spec.differentiable or spec.name.rpartition(".")[2] in SHAPES:
         return
@@ -202,9 +232,12 @@ def classify(spec: ParamSpec, known: bool, size: float) -> tuple[str, float, boo
     Returns:
         The three, or None.
     """
-    name, last = spec.name, spec.name.rpartition(".")[2]
-    lengths = {"m": ("start place", TOLERANCES["start place"] * size), "m/s": ("start speed", TOLERANCES["start speed"]),
-               "rad/s": ("start rotation", TOLERANCES["start rotation"])}  # fmt: skip
+    last = spec.name.rpartition(".")[2]
+    lengths = {
+        "m": ("start place", TOLERANCES["start place"] * size),
+        "m/s": ("start speed", TOLERANCES["start speed"]),
+        "rad/s": ("start rotation", TOLERANCES["start rotation"]),
+    }
     if last == "gravity":
         return "gravity", TOLERANCES["gravity"], True
     if last == "orientation":
@@ -328,22 +361,6 @@ def _sum_powers(product: str) -> float:
         base, _, power = symbol.partition("^")
         total += POWERS.get(base, 0.0) * (float(power) if power else 1.0)
     return total
-
-
-def state(found: Sequence[Assumption], name: str, tolerance: float) -> list[Assumption]:
-    """Return the assumptions with the tolerance of one replaced by the user's.
-
-    Args:
-        found: The assumptions.
-        name: Name of one, or of a vector whose components all change.
-        tolerance: Standard deviation; 0 for exact.
-
-    Returns:
-        The assumptions.
-    """
-    return [
-        replace(one, tolerance=tolerance, stated=True) if name in (one.name, one.whole) else one for one in found
-    ]
 
 
 def _main(value: Tensor) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
@@ -89,7 +90,7 @@ class Uncertainty:
     lens_bias: float = 0.0
     lens_area: float = 1.0
     lens_unknown: bool = False
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: Ledger = dataclasses.field(default_factory=Ledger)
 
 
 def check_method(method: str) -> None:
@@ -168,8 +169,9 @@ def estimate_uncertainty(
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
     scale = _slopes(layout, z).abs() / end.size
-    own = {"time.dt": bias, "camera's blur, light and lag": shift, "outline": outline, "renderer": lens.shift}
-    ledger = build_ledger(priced, layout.labels(), scale, total, own)
+    ledger = build_ledger(
+        priced, layout.labels(), scale, total, _list_measured(objective, bias, shift, outline, lens.shift)
+    )
     drawn = None
     if method == "posterior" and _overall(noises) > EXACT:
         root = _factor(covariance, parted.kept) / end.size[:, None]
@@ -185,6 +187,27 @@ def estimate_uncertainty(
         _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
         lens_unknown=lens.missing, ledger=ledger,
     )  # fmt: skip
+
+
+def _list_measured(
+    objective: Objective, bias: Tensor, shift: Tensor, outline: Tensor, lens: Tensor
+) -> dict[str, tuple[float | str, Tensor]]:
+    """Return what has a test of its own, for the ledger; nothing for synthetic videos."""
+    scene, targets = objective.scene, objective.target.by_view().values()
+    if all(target.synthetic for target in targets):
+        return {}
+    integrator = "the model's own" if scene.integrator is None else scene.integrator
+    name = integrator if isinstance(integrator, str) else type(integrator).__name__
+    found: dict[str, tuple[float | str, Tensor]] = {
+        "time.dt": (scene.dt, bias),
+        "integrator": (name, torch.zeros_like(bias)),
+        "model and law of contact": (type(scene.model).__name__, torch.zeros_like(bias)),
+        "renderer": (type(scene.renderer).__name__, lens),
+        "blur, light and lag of the camera": ("none", shift),
+    }
+    if any(target.confidence is not None for target in targets):
+        found["segmentation"] = ("outlines 0.25 px farther out", outline)
+    return found
 
 
 def _deviation(draws: Tensor, beside: Tensor) -> Tensor:
