@@ -96,10 +96,9 @@ def seek_assumed(
     Returns:
         Unknowns and prior.
     """
-    known, names = list_known(scene, target), {unknown.name for unknown in unknowns}
-    for name, value in assumed.items():
-        if value != SEEK or name in names:
-            continue
+    wanted = {name for name, value in assumed.items() if value == SEEK} - {unknown.name for unknown in unknowns}
+    known = list_known(scene, target) if wanted else []
+    for name in sorted(wanted):
         slot = _slot(name, scene)
         parts = [one for one in known if normalise(name) in (one.name, one.whole)]
         parts = [one for one in known if one.name == RULER] if name == "appearance.size" else parts

@@ -264,6 +264,8 @@ def _each(
     """Yield one assumption for each entry of a number, vector or few rows, or one for each component of many rows."""
     present = torch.as_tensor(value, dtype=dtype).detach()
     default = present if spec.default is None else torch.as_tensor(spec.default, dtype=dtype)
+    if default.numel() == present.numel():
+        default = default.reshape(present.shape)
     default = default.expand_as(present) if default.numel() in (1, present.numel()) else present
     rows: list[tuple[str, Tensor]] = []
     if present.dim() == 2 and len(present) > MOST_ROWS:
