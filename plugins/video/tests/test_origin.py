@@ -1,4 +1,4 @@
-"""The origin of a video: a file is a recording, whatever its name."""
+"""Origin of a video: every file is a recording, under any name."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def test_a_synthesised_video_is_known_by_its_origin_in_memory():
     assert made.synthetic
     assert made.select([0, 1]).synthetic, "its parts too"
     assert observe_iteration(scene, scene.render({"velocity": [0.0, 1.0, 0.0]}, [0.0, 0.05])).synthetic
-    assert not Target(made.times, made.frames, source="synthesised with SoftRasRenderer").synthetic, "told by nobody"
+    assert not Target(made.times, made.frames, source="synthesised with SoftRasRenderer").synthetic
 
 
 def test_the_name_of_a_file_grants_nothing(tmp_path: Path):

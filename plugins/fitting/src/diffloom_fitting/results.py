@@ -23,6 +23,7 @@ from diffloom_fitting.gradient_check import CheckedDirection, GradientCheck
 from diffloom_fitting.kinds import use_display
 from diffloom_fitting.loop import Record
 from diffloom_fitting.stopwatch import TIMED_PARTS
+from diffloom_fitting.trust.ledger import decode_ledger, encode_ledger
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import PARTS, Verdict, VerdictPart, skip_judgement
 from diffloom_testing import WideComparison
@@ -378,7 +379,9 @@ def result_data(result: Result) -> dict[str, Any]:
 
 
 def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
-    told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name != "posterior"}
+    told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name not in ("posterior", "ledger")}
+    if sure.ledger.entries:
+        told["ledger"] = encode_ledger(sure.ledger)
     if not sure.meaning:
         del told["meaning"]
     told |= {
@@ -429,6 +432,7 @@ def _interval(ends: list[Any] | None, tensor: Callable[[Any], Tensor]) -> tuple[
 
 def _uncertainty(data: dict[str, Any], tensor: Callable[[Any], Tensor]) -> Uncertainty:
     told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    told["ledger"] = decode_ledger(data.get("ledger", {}))
     told["deviation"] = {name: tensor(value) for name, value in data["deviation"].items()}
     told["condition"] = math.inf if data["condition"] is None else data["condition"]
     return Uncertainty(**{**told, "correlation": tensor(data["correlation"])})
