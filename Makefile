@@ -25,7 +25,7 @@ WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/memin
 BUILD_LEFTOVERS := build $(addsuffix build,$(PACKAGES))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo warm smoke test test-all test-cuda test-slow test-services coverage attack lint format bench docs wheel-files wheels catalogue lock \
+.PHONY: help install install-dev demo warm smoke test test-full test-all test-cuda test-slow test-services coverage attack lint format bench docs wheel-files wheels catalogue lock \
 	cuda-check gpu-acceptance clean
 
 help: ## Say what can be made
@@ -64,8 +64,11 @@ warm: $(RUN) ## Compile ahead what the demo and the experiments need
 smoke: $(STAMP) ## Run a quick path through each package: under two minutes
 	$(BIN)/python -m pytest -q -n 0 $(ARGS) @tests/smoke.txt
 
-test: $(STAMP) ## Run the tests (ARGS="-k fem -x" for some of them, WORKERS=4 for more at once)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+test: $(STAMP) ## Test each package and feature once (ARGS="-k fem -x" for some of it, WORKERS=4 for more at once)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not full" $(ARGS)
+
+test-full: $(STAMP) ## Run what `make test` leaves out, slow tests excepted
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and full" $(ARGS)
 
 test-all: $(CUDA) ## Run all tests: also slow ones, and those that need CUDA's compilers, which it installs
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow" $(ARGS)

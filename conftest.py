@@ -22,6 +22,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what `make test` leaves out; every other run takes it."""
+    import quick_run  # found by the path set above
+
+    for item in quick_run.find_repetitions(items, quick_run.read_listed()):
+        item.add_marker(pytest.mark.full)
+
+
 #: Most memory that each process that ran tests has had [MB]; goal: 2,000 with an empty cache of kernels.
 _PEAKS: list[float] = []
 

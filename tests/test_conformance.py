@@ -48,11 +48,19 @@ def takes_long(name):
 
 
 def in_time(mark):
-    """Return the parameters, with slow ones marked."""
+    """Return the parameters, with slow ones marked, and with ``full`` on what `make test` leaves out: single precision,
+    which is another program, and all cases of a check but its first."""
     names, parameters = mark.args
-    slow = {True: (pytest.mark.slow,), False: ()}
-    marked = [pytest.param(*p.values, id=p.id, marks=(*p.marks, *slow[takes_long(p.id)])) for p in parameters]
-    assert {p.id for p in parameters} >= LONG
+    marked, seen = [], set()
+    for parameter in parameters:
+        check = parameter.id.partition("[")[0]
+        repeats = check in seen or "float32" in parameter.id or "precision." in parameter.id
+        slow = takes_long(parameter.id)
+        if not repeats and not slow:
+            seen.add(check)
+        marks = (*parameter.marks, *[pytest.mark.slow] * slow, *[pytest.mark.full] * repeats)
+        marked.append(pytest.param(*parameter.values, id=parameter.id, marks=marks))
+    assert {parameter.id for parameter in parameters} >= LONG
     return pytest.mark.parametrize(names, marked)
 
 
