@@ -134,9 +134,14 @@ class Priced:
     off_deviation: Tensor
 
     @property
+    def spread(self) -> Tensor:
+        """(n,), variance that the assumptions add."""
+        return self.shares.square().sum(dim=0) + self.noise.square()
+
+    @property
     def variance(self) -> Tensor:
-        """(n,), variance that the assumptions add, with the squared shift."""
-        return self.shares.square().sum(dim=0) + self.noise.square() + self.shift.square()
+        """(n,), the same with the squared shift."""
+        return self.spread + self.shift.square()
 
 
 def price(

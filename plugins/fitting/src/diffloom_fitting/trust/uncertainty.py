@@ -146,18 +146,20 @@ def estimate_uncertainty(
     base = (sigma.square() + extra.square()).sqrt()
     bias = _step_bias(objective, end, inverse)
     blocks = block_covariance(end, curvature, parted.kept)
-    windows = 0.0 if blocks is None else _ratio(_root(blocks), base, end)
+    inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
+    priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
+    # What is uncertain by its assumptions may differ by as much from one window, step or camera to another.
+    known = (base.square() + priced.spread).sqrt()
+    windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
     near = (step <= base) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
     shift, by_noise = camera_shift(objective, end, parted.kept, _overall(noises))
-    beyond = (base.square() + by_noise.square()).sqrt()
+    beyond = (known.square() + by_noise.square()).sqrt()
     shift = (shift.square() - by_noise.square()).clamp(min=0.0).sqrt()
     total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, widen_by_student(end.fields) * _root(blocks))
-    inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
-    priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
     outline = outline_shift(objective, end, inverse)
     ruler = outline.square() + priced.variance
     total = (total.square() + ruler).sqrt()
@@ -183,7 +185,7 @@ def estimate_uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
         _largest(_divide_or_zero(step, base)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
-        all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
+        all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, known, end),
         _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
         lens_unknown=lens.missing, ledger=ledger,
     )  # fmt: skip
