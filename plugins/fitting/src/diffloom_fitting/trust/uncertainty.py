@@ -24,6 +24,7 @@ from diffloom_fitting.trust.linearised import Linearised, linearise, natural_wid
 from diffloom_fitting.trust.outlines import lens_bias, outline_shift
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
 from diffloom_fitting.trust.time_step import compute_half_step_residuals
+from diffloom_fitting.trust.valley import measure_valley
 from diffloom_fitting.unknowns import UnknownLayout
 
 LIMIT = 32  # largest number of unknowns
@@ -141,6 +142,7 @@ def estimate_uncertainty(
     seen = (parted.kept.abs().sum(dim=1) > 0.0).to(z.dtype)
     sigma = torch.maximum(larger, RESOLVED * torch.finfo(z.dtype).eps * z.abs().clamp(min=1.0) * end.size * seen)
     covariance = _with_diagonal(max(covariances, key=lambda each: float(each.trace())), sigma)
+    sigma = sigma * measure_valley(objective, end, inverse, _overall(noises))
     step = (inverse @ end.half).abs()
     extra = probe_curvature(objective, end, _factor(covariance, parted.kept), inverse)
     base = (sigma.square() + extra.square()).sqrt()
