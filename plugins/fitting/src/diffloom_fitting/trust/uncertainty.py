@@ -142,19 +142,20 @@ def estimate_uncertainty(
     seen = (parted.kept.abs().sum(dim=1) > 0.0).to(z.dtype)
     sigma = torch.maximum(larger, RESOLVED * torch.finfo(z.dtype).eps * z.abs().clamp(min=1.0) * end.size * seen)
     covariance = _with_diagonal(max(covariances, key=lambda each: float(each.trace())), sigma)
-    sigma = sigma * measure_valley(objective, end, inverse, _overall(noises))
     step = (inverse @ end.half).abs()
     extra = probe_curvature(objective, end, _factor(covariance, parted.kept), inverse)
+    local = (sigma.square() + extra.square()).sqrt()
+    sigma = sigma * measure_valley(objective, end, inverse, _overall(noises))
     base = (sigma.square() + extra.square()).sqrt()
     bias = _step_bias(objective, end, inverse)
     blocks = block_covariance(end, curvature, parted.kept)
     inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
     priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
-    # What is uncertain by its assumptions may differ by as much from one window, step or camera to another.
+    # Windows, steps and cameras may disagree by as much as the assumptions allow.
     known = (base.square() + priced.spread).sqrt()
     windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
-    near = (step <= base) | (step <= FINE * end.size * end.width)
+    near = (step <= local) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
     shift, by_noise = camera_shift(objective, end, parted.kept, _overall(noises))
     beyond = (known.square() + by_noise.square()).sqrt()
@@ -185,7 +186,7 @@ def estimate_uncertainty(
         deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
-        _largest(_divide_or_zero(step, base)), _largest(step / (end.size * end.width)), windows, open_,
+        _largest(_divide_or_zero(step, local)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, known, end),
         _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,

@@ -62,10 +62,12 @@ def measure_valley(objective: Objective, end: Linearised, inverse: Tensor, noise
         here, *values = objective.values_at([end.z, *(place for _, place in probes)])
     except SimulationError:
         return times
-    for (i, place), seen in zip(probes, values, strict=True):
+    # The mean of both sides, because a fit that stopped early stands on a slope.
+    for (i, place), ahead, behind in zip(probes[::2], values[::2], values[1::2], strict=True):
         deviation = noise * math.sqrt(float(inverse[i, i])) / float(end.size[i])
         distance = abs(float(place[i] - end.z[i]))
-        if distance > deviation and math.isfinite(seen.value):
-            rise = max((seen.value - here.value) * count / noise**2, 1.0)
+        seen = 0.5 * (ahead.value + behind.value)
+        if distance > deviation and math.isfinite(seen):
+            rise = max((seen - here.value) * count / noise**2, 1.0)
             times[i] = max(float(times[i]), distance / math.sqrt(rise) / deviation)
     return times
