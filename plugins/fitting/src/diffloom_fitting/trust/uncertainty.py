@@ -169,13 +169,13 @@ def estimate_uncertainty(
     lens = lens_bias(objective, end)
     lens_times = _ratio(lens.shift, total, end)
     total = (total.square() + lens.shift.square()).sqrt()
-    moved = displacement(objective, end)
+    moved = displacement(objective, end, priced.left)
     layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
     scale = _slopes(layout, z).abs() / end.size
     ledger = build_ledger(
-        priced, layout.labels(), scale, total, _list_measured(objective, bias, shift, outline, lens.shift)
+        priced, layout.labels(), scale, known, _list_measured(objective, bias, shift, outline, lens.shift)
     )
     drawn = None
     if method == "posterior" and _overall(noises) > EXACT:
