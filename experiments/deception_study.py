@@ -4,8 +4,9 @@
     python experiments/deception_study.py --first 70000 --count 5       # that of docs/trust.md; it goes on
 
 Four scenes are recorded, raw (8 bits, with noise) and by H.264, and fitted with default tolerances and one mistake
-each: what is told differs from what was recorded, with either sign. Of the green answers, how many numbers lie within
-two deviations; how many controls, without a mistake, are green; and how large is ± against the scatter of the errors?
+each: a statement of the user differs from the recording, with either sign. Of the green answers, how many numbers lie
+within two deviations; how many controls, without a mistake, are green; and how large is ± against the scatter of the
+errors?
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ GREY = (0.35, 0.4, 0.45)
 
 @dataclass(frozen=True)
 class Told:
-    """Everything that a user states about a recording, as it truly is or with a mistake."""
+    """Statements of a user about a recording, true or with a mistake."""
 
     size: float = 1.0
     rate: float = 1.0
@@ -55,7 +56,7 @@ class Told:
     law: float = 1.0
 
 
-#: Size of each mistake, either sign: what was recorded against what is told.
+#: Size of each mistake: the recording against the statement. Either sign is studied.
 MISTAKES: dict[str, Told] = {
     "control": Told(),
     "frame rate 2 %": Told(rate=1.02),
@@ -89,7 +90,7 @@ def flip(told: Told, sign: float) -> Told:
 
 @dataclass(frozen=True)
 class Case:
-    """A scene by what is told of it, its true values, and where the search begins."""
+    """A scene by statements, its true values, and the starts of the search."""
 
     scene: Callable[[Told], Scene]
     truth: dict[str, Any]
