@@ -33,7 +33,7 @@ def fitted(renderer, drawn):
     video = synthesise(scene_of(drawn), {"gravity": torch.tensor([0.0, -9.81, 0.0], dtype=torch.float64)}, rate=20)
     masks = video.frames[..., 3].float().double()
     target = replace(video, masks=masks, confidence=torch.ones(len(video), dtype=torch.float64), step=1 / 255,
-                     source="a clip", truth={})  # fmt: skip
+                     source="a clip", synthetic=False, truth={})  # fmt: skip
     unknowns = [
         Unknown("gravity.y", -9.5), Unknown("velocity.x", 1.5), Unknown("velocity.y", 0.9),
         Unknown("position.x", -0.38), Unknown("position.y", 0.11), Unknown("camera.distance", 2.05),
@@ -95,7 +95,7 @@ def test_the_shift_by_the_lens_is_how_far_the_fit_moves():
 def test_a_synthesised_video_has_no_lens():
     soft = get_renderer("softras")(sigma=3e-5)
     experiment = fitted(soft, soft)
-    target = replace(experiment.target, source="synthesised with SoftRasRenderer")
+    target = replace(experiment.target, synthetic=True)
     _, bias, _ = shifts(replace(experiment, target=target), experiment.start())
     assert not bool(bias.shift.any())
 

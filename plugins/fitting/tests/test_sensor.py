@@ -25,11 +25,14 @@ TRUTH = {
     "camera.gain": 0.8,
     "camera.gamma": 1.3,
     "camera.time_offset": 0.0123,
+    "camera.clock": 1.043,
+    "camera.zoom": 0.21,
     "appearance.size": 1.2,
 }
 OFF = {
     "camera.gain": 1.0,
     "camera.gamma": 1.0,
+    "camera.clock": 1.017,
     "appearance.size": 1.0,
     "camera.lens_blur": 0.4,
     "camera.exposure": 0.04,

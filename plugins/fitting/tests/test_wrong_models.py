@@ -58,11 +58,11 @@ def test_what_is_left_at_the_object_is_compared_with_what_is_left_elsewhere():
     alpha = torch.zeros(8, 20, 20, dtype=torch.float64)
     alpha[:, 5:12, 5:12] = 1.0
     left = 1e-4 * torch.randn(alpha.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64).square()
-    video = Target(torch.arange(8.0), torch.zeros(8, 20, 20, 3), source="synthesised")
+    video = Target(torch.arange(8.0), torch.zeros(8, 20, 20, 3), synthetic=True)
     assert misfit(video, left, alpha, 1e-8) == pytest.approx(1.0, abs=0.1)
     assert misfit(video, left + 9e-4 * alpha, alpha, 1e-8) == pytest.approx(10.0**0.5, rel=0.1)
     exact = torch.zeros_like(left)
     assert misfit(video, exact, alpha, 1e-8) == 0.0
     assert misfit(video, exact + 1e-6 * alpha, alpha, 1e-8) == pytest.approx(10.0), "in units of what may be left"
-    assert misfit(replace(video, source="clip.mp4"), left + 9e-4 * alpha, alpha, 1e-8) == 0.0, "a camera's noise varies"
+    assert misfit(replace(video, synthetic=False), left + 9e-4 * alpha, alpha, 1e-8) == 0.0, "a camera's noise varies"
     assert misfit(video, left, torch.ones_like(alpha), 1e-8) == 0.0, "nowhere to compare with"

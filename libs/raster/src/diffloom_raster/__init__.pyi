@@ -47,6 +47,14 @@ from diffloom_raster.rasterisation import (
     rasterise as rasterise,
 )
 from diffloom_raster.scene import check_limit as check_limit, check_rgb as check_rgb, check_scene as check_scene
+from diffloom_raster.scene_adjoint import (
+    FusedDrawing as FusedDrawing,
+    FusedPlan as FusedPlan,
+    SceneAdjoint as SceneAdjoint,
+    allocate_point_cotangents as allocate_point_cotangents,
+    allocate_slots as allocate_slots,
+    make_shading as make_shading,
+)
 from diffloom_raster.surfaces import (
     GREY as GREY,
     SurfaceAppearance as SurfaceAppearance,

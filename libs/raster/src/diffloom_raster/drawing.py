@@ -124,6 +124,11 @@ class SceneStyle(NamedTuple):
     kinds: Any
     material: Any
 
+    @property
+    def lit(self) -> bool:
+        """True if lights matter."""
+        return self.shading > 0
+
 
 def read_scene(
     surface: Surface, camera: Camera, lights: Sequence[Light], layout: ImageLayout, points: Tensor,

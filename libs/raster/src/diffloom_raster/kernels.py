@@ -11,6 +11,8 @@
 - Soft mask: ``soften`` and ``choose_nearest``.
 - Lighting: ``lit_colour``; ``light_table_adjoint`` for the cotangents of lights, whose columns begin at AMBIENT,
   SHININESS, EYE and LIGHTS.
+- Surfaces: ``own_colour`` of a triangle and ``shade_fragment`` under lights, at corners weighted by ``mix_rows``.
+- Slots: ``gather_triangle`` and ``gather_value`` sum cotangents of entries over triangles and over rows of values.
 - Texture: ``sample``, which also gives the derivatives by u and v, and ``sample_texels_adjoint``.
 - Lanes: ``first_index`` and ``run_width`` of a run, ``total`` over its lanes, ``expv`` and ``logv``.
 
@@ -38,7 +40,12 @@ from .projection_kernels import (
     camera_adjoint, load_camera, project_cameras_adjoint, project_point, project_point_adjoint, project_points,
     project_points_adjoint,
 )
+from .slot_kernels import gather_triangle, gather_value
 from .soft_mask_kernels import choose_nearest, miss_adjoint, record_touching, soften, soften_adjoint, sum_mask_slots
+from .surface_kernels import (
+    lit_factor, mix_rows, mix_rows_adjoint, mix_two_columns, own_colour, own_colour_adjoint, shade_fragment,
+    shade_fragment_adjoint, shade_table_adjoint, value_rows,
+)
 from .texture_kernels import sample, sample_image_adjoint, sample_texels_adjoint
 from .triangle_kernels import (
     EDGES, LENGTH, SIDES, corner_rows, load_corner, load_depth, load_sides, pixel_range, set_box, set_plane,
@@ -62,8 +69,13 @@ __all__ = [
     # projection
     "camera_adjoint", "load_camera", "project_cameras_adjoint", "project_point", "project_point_adjoint",
     "project_points", "project_points_adjoint",
+    # slots
+    "gather_triangle", "gather_value",
     # soft mask
     "choose_nearest", "miss_adjoint", "record_touching", "soften", "soften_adjoint", "sum_mask_slots",
+    # surface
+    "lit_factor", "mix_rows", "mix_rows_adjoint", "mix_two_columns", "own_colour", "own_colour_adjoint",
+    "shade_fragment", "shade_fragment_adjoint", "shade_table_adjoint", "value_rows",
     # texture
     "sample", "sample_image_adjoint", "sample_texels_adjoint",
     # triangle

@@ -114,6 +114,10 @@ class CameraTable(Table):
     exposure: Number = Field(0.0, ge=0.0, description="exposure time of a frame [s], which blurs motion")
     subframes: int = Field(1, ge=1, description="number of renderings averaged over the exposure")
     readout: Number = Field(0.0, description="time of a rolling shutter from the first row to the last [s]")
+    clock: float = Field(
+        1.0, gt=0.0, description="true duration over that by the video's time stamps; 1.02: frames last 2 % longer"
+    )
+    zoom: Number = Field(0.0, description="growth of the focal length per second, relative to its beginning [1/s]")
     gain: Number = Field(1.0, gt=0.0, description="factor on the surface's colours")
     gamma: Number = Field(1.0, gt=0.0, description="exponent of the surface's colours")
     time_offset: Number = Field(0.0, description="time t of the video is t + time_offset of the simulation [s]")
@@ -417,8 +421,10 @@ class ExperimentFile(Table):
     control: ControlTable = ControlTable()
     loss: Named = Field(Named(name="mse"), description="a registered loss and its settings")
     prior: PriorTable = PriorTable()
-    assumed: dict[str, Number] = Field(
-        {}, description="standard deviations of values in [params] that are not exactly known, which ± includes"
+    assumed: dict[str, Number | str] = Field(
+        {},
+        description="tolerances of numbers taken as known, by name: a standard deviation, a share such as 2 %, exact, "
+        "or seek; absent: the table in docs/trust.md for recorded videos, none for synthesised ones",
     )
     uncertainty: Literal["laplace", "blocks", "posterior"] = Field(
         "laplace",

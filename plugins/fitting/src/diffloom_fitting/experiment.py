@@ -27,7 +27,7 @@ from diffloom_fitting.stages import LOSS, PARAMS, Stage
 from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
-from diffloom_fitting.trust.assumed import check_assumed
+from diffloom_fitting.trust.assumed import parse_assumed, refuse_sought, seek_assumed
 from diffloom_fitting.trust.sight import measure_views
 from diffloom_fitting.trust.time_step import refuse_long_steps
 from diffloom_fitting.trust.uncertainty import Method, Uncertainty, check_method, estimate_uncertainty
@@ -208,8 +208,9 @@ class Experiment(AbstractExperiment):
         uncertainty: Method of ±. "laplace": curvature of the loss. "blocks": at least the block jackknife over windows
             of time. "posterior": samples, which take hundreds of simulations.
         costs: Costs of the controls, added to the loss.
-        assumed: Standard deviations, by name, of numbers of the scene that are assumed to be known, such as
-            {"camera.fov": 5.0}; ± includes them.
+        assumed: Tolerances, by name, of numbers that are taken as known, in place of the default ones for recorded
+            videos: a standard deviation in the unit, {"camera.fov": 5.0}; a share, "2 %"; "exact" for none; "seek" to
+            seek it with the default tolerance as prior. {"all": "exact"} removes all default tolerances.
     """
 
     scene: Scene
@@ -229,7 +230,7 @@ class Experiment(AbstractExperiment):
     gaussian: Gaussian | None = None
     uncertainty: Method = "laplace"
     costs: ControlCosts | None = None
-    assumed: Mapping[str, float] = field(default_factory=dict)
+    assumed: Mapping[str, float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_method(self.uncertainty)
@@ -246,9 +247,13 @@ class Experiment(AbstractExperiment):
             raise InputError("experiment.unknowns: got none; expected at least one parameter to seek")
         for number, stage in enumerate(self.stages):
             self._check_params(f"experiment.stages[{number}].params", stage)
+        object.__setattr__(self, "assumed", parse_assumed(self.assumed, self.scene, self.target))
+        sought, gaussian = seek_assumed(self.assumed, list(self.unknowns), self.gaussian, self.scene, self.target)
+        object.__setattr__(self, "unknowns", sought)
+        object.__setattr__(self, "gaussian", gaussian)
         if self.gaussian is not None:
             self.gaussian.check({slot.name: slot.start for slot in self.layout.slots})
-        check_assumed(self.assumed, {slot.name: slot for slot in self.layout.slots}, self.scene)
+        refuse_sought(self.assumed, {slot.name: slot for slot in self.layout.slots})
         if any(len(one) == 0 for one in self.target.by_view().values()):
             raise InputError("experiment.target: got no frames; expected at least one")
         for target in (self.target, self.holdout):

@@ -143,7 +143,8 @@ def observe_iteration(scene: Scene, target: object) -> AnyTarget:
         if target.image is None or target.image.rgba is None:
             raise InputError("fit: target: got a view without images; render it with the output 'rgba'")
         frames = target.image.rgba.detach()
-        return Target(target.times.detach() - scene.viewpoint.time_offset, frames, frames[..., 3], target.q.detach())
+        times = target.times.detach() - scene.viewpoint.time_offset
+        return Target(times, frames, frames[..., 3], target.q.detach(), source="a rendered view", synthetic=True)
     if isinstance(target, str | Path):
         read: Target = TARGET_READERS.get("video")(target, scene)
         return read

@@ -154,7 +154,19 @@ class Objective(Problem):
         Returns:
             Views by label.
         """
-        scene, outputs, values = self.scene, self.loss.outputs, self.values(z)
+        return self.views_of(self.values(z), gradient)
+
+    def views_of(self, values: dict[str, Tensor], gradient: bool = True) -> dict[str, View]:
+        """Simulate once with given values and render the views of all cameras.
+
+        Args:
+            values: Values by name, which replace known ones.
+            gradient: False for views without gradient.
+
+        Returns:
+            Views by label.
+        """
+        scene, outputs = self.scene, self.loss.outputs
         whole, parts = self.find_sampling(values)
         with self.stopwatch.timing("simulate"):
             if gradient:

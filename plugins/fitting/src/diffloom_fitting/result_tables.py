@@ -18,9 +18,10 @@ from diffloom_fitting.numbers import (
     format_with_caveat,
 )
 from diffloom_fitting.results import Result
+from diffloom_fitting.trust.ledger_words import describe_shares, make_ledger_rows
 from diffloom_fitting.trust.uncertainty import Uncertainty
 
-__all__ = ["get_estimate_heading", "result_lines", "result_table", "verdict_lines"]
+__all__ = ["get_estimate_heading", "list_ledger", "result_lines", "result_table", "verdict_lines"]
 
 
 def result_table(result: Result) -> Table:
@@ -108,6 +109,9 @@ def result_lines(result: Result) -> list[str]:
         lines.append(f"the object's centroid is off by {format_number(result.track_pixels, 3)} px (rms){aside}")
     if isinstance(result.uncertainty, Uncertainty) and result.uncertainty.noise > 1e-9 and _any_told(result):
         lines.append(describe_uncertainty(result.uncertainty, result.verdict.reasons))
+        shown = {e.name: e.deviation for e in result.estimates if e.deviation is not None}
+        if len(shown) == len(result.estimates):
+            lines += describe_shares(result.uncertainty.ledger, shown, {e.name: e.unit for e in result.estimates})
     elif isinstance(result.uncertainty, str) and result.uncertainty != "not asked for":
         lines.append(f"no uncertainty (±): {result.uncertainty}")
     lines += [
@@ -118,6 +122,19 @@ def result_lines(result: Result) -> list[str]:
     ]
     lines += describe_gradients(result)
     return lines
+
+
+def list_ledger(result: Result) -> list[dict[str, str]]:
+    """Return what a fit took as known as rows of text, the largest part of ± first.
+
+    Args:
+        result: The result of a fit.
+
+    Returns:
+        Rows with the columns assumed, value, from, tolerance, part of ±, change by 1 % and what the pixels say; none
+        for fits of synthetic videos.
+    """
+    return make_ledger_rows(result.uncertainty.ledger) if isinstance(result.uncertainty, Uncertainty) else []
 
 
 def _any_told(result: Result) -> bool:

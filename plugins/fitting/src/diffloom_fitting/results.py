@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import read_text
 from diffloom_fitting.checkpoints import read_history, rewrite_history
 from diffloom_fitting.files import FolderError, explain_errors, write_text
 from diffloom_fitting.goal_outcome import GoalOutcome
@@ -22,6 +23,7 @@ from diffloom_fitting.gradient_check import CheckedDirection, GradientCheck
 from diffloom_fitting.kinds import use_display
 from diffloom_fitting.loop import Record
 from diffloom_fitting.stopwatch import TIMED_PARTS
+from diffloom_fitting.trust.ledger import decode_ledger, encode_ledger
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import PARTS, Verdict, VerdictPart, skip_judgement
 from diffloom_testing import WideComparison
@@ -297,12 +299,7 @@ def load_result(folder: str | Path) -> Result:
         FolderError: There is no result, or it is of another version.
     """
     place = Path(folder) / "result.json" if Path(folder).is_dir() else Path(folder)
-    with explain_errors(place, "read"):
-        if place.stat().st_size > MOST_BYTES:
-            raise FolderError(
-                f"{str(place)!r} is larger than {MOST_BYTES / 2**20:.0f} MB; expected a result.json that diffloom wrote"
-            )
-        text = place.read_text(encoding="utf-8")
+    text = read_text(place, MOST_BYTES, what="result", follow=False, error=FolderError)
     try:
         return decode_result(json.loads(text), tuple(read_history(place.with_name("history.jsonl"))))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -382,7 +379,9 @@ def result_data(result: Result) -> dict[str, Any]:
 
 
 def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
-    told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name != "posterior"}
+    told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name not in ("posterior", "ledger")}
+    if sure.ledger.entries:
+        told["ledger"] = encode_ledger(sure.ledger)
     if not sure.meaning:
         del told["meaning"]
     told |= {
@@ -433,6 +432,7 @@ def _interval(ends: list[Any] | None, tensor: Callable[[Any], Tensor]) -> tuple[
 
 def _uncertainty(data: dict[str, Any], tensor: Callable[[Any], Tensor]) -> Uncertainty:
     told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    told["ledger"] = decode_ledger(data.get("ledger", {}))
     told["deviation"] = {name: tensor(value) for name, value in data["deviation"].items()}
     told["condition"] = math.inf if data["condition"] is None else data["condition"]
     return Uncertainty(**{**told, "correlation": tensor(data["correlation"])})

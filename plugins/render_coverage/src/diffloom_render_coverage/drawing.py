@@ -11,9 +11,16 @@ import torch
 from torch import Tensor
 
 from diffloom_kernels import BoundRecord, as_array, num_threads
-from diffloom_raster import BehindNearError, ImageLayout, split_camera_cotangents
+from diffloom_raster import (
+    BehindNearError,
+    ImageLayout,
+    allocate_point_cotangents,
+    allocate_slots,
+    split_camera_cotangents,
+)
 from diffloom_raster.kernels import TILE
-from diffloom_raster.records import Bins, Cameras, EntryCells
+from diffloom_raster.records import Bins, Cameras, TileLists
+from diffloom_raster.surface_records import CornerSlots, PointCotangents
 
 from .piece_kernels import CORNERS, SLOTS
 from .pipeline_kernels import program
@@ -23,12 +30,10 @@ from .records import (
     Limit,
     Outlines,
     Pieces,
-    PointsAdjoint,
     ProjectedPoints,
     Rules,
     SceneRecord,
     Setup,
-    Slots,
     Wants,
 )
 from .tallies import Tally, keep_tally
@@ -119,9 +124,14 @@ class Drawing:
         return self.scene.source
 
     @property
-    def entries(self) -> int:
-        """Pairs of a triangle and a tile."""
-        return int(self.scene.lists.triangle.shape[0])
+    def triangles(self) -> Outlines:
+        """Triangles set up."""
+        return self.scene.triangles
+
+    @property
+    def lists(self) -> TileLists:
+        """Entries of the tiles: pairs of a triangle and a tile."""
+        return self.scene.lists
 
     @property
     def items(self) -> int:
@@ -152,20 +162,15 @@ class Drawing:
         plan.run("index_pixels", self.pixels, plan.setup, self.scene, index)
         return layout.crop(index).long()
 
-    def slots(self, parts: int) -> Slots:
+    def slots(self, parts: int) -> CornerSlots:
         """Allocate the arrays that receive the cotangents of each entry of the tile lists."""
-        layout, arena = self.plan.layout, self.plan.layout.arena
-        return Slots(
-            layout.stripes, layout.corners, EntryCells(self.first_cell, arena.ints(self.cells, fill=0)),
-            arena.floats(self.entries * layout.stripes, parts, 9, fill=0.0), arena.floats(layout.triangles, 3, 3),
-        )  # fmt: skip
+        return allocate_slots(self, self.first_cell, self.cells, parts, fill=0.0)
 
-    def adjoint(self) -> PointsAdjoint:
+    def adjoint(self) -> PointCotangents:
         """Arrays for the cotangents of points."""
-        arena, shape = self.plan.layout.arena, self.source.points.shape
-        return PointsAdjoint(arena.floats(*shape), arena.floats(*shape, fill=0.0), arena.floats(*shape))
+        return allocate_point_cotangents(self)
 
-    def camera_adjoint(self, camera: list[Tensor], adjoint: PointsAdjoint) -> list[Tensor]:
+    def camera_adjoint(self, camera: list[Tensor], adjoint: PointCotangents) -> list[Tensor]:
         """Cotangents of rotation, eye, focal and centre; camera: the first two."""
         rows = self.plan.layout.arena.floats(self.plan.layout.frames, 16)
         self.plan.run("cameras_adjoint", self.plan.setup, self.source, adjoint, rows)

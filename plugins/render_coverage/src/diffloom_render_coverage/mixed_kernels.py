@@ -16,26 +16,24 @@ from __future__ import annotations
 from diffloom_kernels import add3, constant, device, dot3, maximum, minimum, mul3, sub3
 from diffloom_raster.kernels import (
     TILE,
+    corner_rows,
+    lit_factor,
     load_corner,
     load_depth,
     locate_tile,
+    mix_two_columns,
+    own_colour,
+    own_colour_adjoint,
     perspective_weights,
     perspective_weights_adjoint,
     sample_texels_adjoint,
+    shade_fragment,
+    shade_fragment_adjoint,
+    shade_table_adjoint,
+    value_rows,
 )
 
 from .piece_kernels import SLOTS, find_pieces, measure_owner, next_owner, owner_adjoint
-from .surface_kernels import (
-    lit_factor,
-    mix2,
-    own_colour,
-    own_colour_adjoint,
-    point_rows,
-    shaded,
-    shaded_adjoint,
-    shaded_table_adjoint,
-    value_rows,
-)
 
 #: Largest number of times that the square of a pixel is halved: 32 x 32 parts.
 DEEPEST = 5
@@ -71,7 +69,7 @@ def draw_part(base, count, frame, row, column, wants, setup, scene, shading, pie
             depth += area * (q[0] * z[0] + q[1] * z[1] + q[2] * z[2] - setup.far)
             if wants.colour:
                 own, by_u, by_v = own_colour(q, value_rows(t, frame, shading.surfacing), frame, shading.surfacing)
-                c = shaded(t, own, q, point_rows(t, mesh), frame, shading.lighting)
+                c = shade_fragment(t, own, q, corner_rows(t, mesh.points, mesh.faces), frame, shading.lighting)
                 r += area * (c[0] - background[0])
                 g += area * (c[1] - background[1])
                 b += area * (c[2] - background[2])
@@ -178,19 +176,19 @@ def colour_adjoint(t, i, frame, row, column, x, y, area, wants, setup, scene, sh
     weights for an area of that colour; adds those of values, normals and positions to row i of the slots."""
     mesh, screen, surfacing = setup.frames.mesh, scene.source.screen, shading.surfacing
     q = perspective_weights(x, y, load_corner(screen, mesh, t), load_depth(screen, mesh, t))
-    value_at, point_at = value_rows(t, frame, surfacing), point_rows(t, mesh)
+    value_at, point_at = value_rows(t, frame, surfacing), corner_rows(t, mesh.points, mesh.faces)
     colour, by_u, by_v = own_colour(q, value_at, frame, surfacing)
     g, ga, gd, ground = pixel_cotangents(frame, row, column, wants, setup, shading, adj_images)
     lit, adj_own, adj_q = colour, mul3(g, area), sub3(q, q)
     if shading.lighting.shading > 0:
         adj_lit = adj_own
-        lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = shaded_adjoint(
+        lit, adj_own, adj_position, adj_normal, adj_eye, adj_q = shade_fragment_adjoint(
             t, colour, q, point_at, frame, shading.lighting, adj_lit
         )
         add_corners(slots, i, 2, q, adj_normal)
         add_corners(slots, i, 3, q, adj_position)
         if wants.table:
-            shaded_table_adjoint(
+            shade_table_adjoint(
                 t, i, colour, q, point_at, frame, shading.lighting, adj_lit, adj_eye, adj_images.table
             )
     # found again: kept meanwhile, they take registers on a GPU
@@ -272,13 +270,13 @@ def texture_part_adjoint(base, count, frame, row, column, copy, setup, scene, sh
         area, mx, my = measure_owner(base, count, owner, pieces)
         t = lists.triangle[owner]
         q = perspective_weights(left + mx, top + my, load_corner(screen, mesh, t), load_depth(screen, mesh, t))
-        factor = lit_factor(t, q, point_rows(t, mesh), frame, shading.lighting)
+        factor = lit_factor(t, q, corner_rows(t, mesh.points, mesh.faces), frame, shading.lighting)
         adj = (
             area * factor[0] * adj_planes[frame, 0, row, column],
             area * factor[1] * adj_planes[frame, 1, row, column],
             area * factor[2] * adj_planes[frame, 2, row, column],
         )
-        uv = mix2(q, value_rows(t, frame, shading.surfacing), values)
+        uv = mix_two_columns(q, value_rows(t, frame, shading.surfacing), values)
         sample_texels_adjoint(uv[0], uv[1], frame * texels.stride, texels, adj, copy, adj_image)
         owner = next_owner(base, count, owner, pieces)
 

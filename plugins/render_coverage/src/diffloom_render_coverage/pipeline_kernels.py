@@ -1,19 +1,17 @@
-"""The pipelines of exact coverage, and sums from the entries of tiles over triangles and points.
-
-Slots hold nine numbers for a triangle: three for each of its corners. Sums have a fixed order.
-"""
+"""The pipelines of exact coverage."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from diffloom_kernels import Program, device, launch, launch_runs
+from diffloom_kernels import Program, launch, launch_runs
 from diffloom_raster.kernels import (
     TILE,
-    count_cells,
     count_tiles,
     fill_tiles,
     gather_point,
+    gather_triangle,
+    gather_value,
     interleave_count,
     project_cameras_adjoint,
     project_points,
@@ -24,35 +22,6 @@ from diffloom_raster.kernels import (
 from .mixed_kernels import draw_mixed, draw_mixed_adjoint, texture_adjoint
 from .run_kernels import cover, find_index, shade, shade_adjoint
 from .triangle_kernels import set_up_triangle, sort_tile
-
-
-@device
-def gather_triangle(t, part, stripes, box, cells, slots, adj_corners):
-    """adj_corners[t]: sums over all entries of triangle t."""
-    for c in range(9):
-        total = slots.dtype.type(0.0)
-        for cell in range(cells.first[t], cells.first[t] + count_cells(t, box)):
-            entry = cells.entry[cell] - 1
-            if entry >= 0:
-                for i in range(entry * stripes, (entry + 1) * stripes):
-                    total += slots[i, part, c]
-        adj_corners[t, c // 3, c % 3] = total
-
-
-@device
-def gather_value(i, repeats, stride, corners, adj_corners, adj_values):
-    """adj_values[i]: the sum over the corners of all frames that take row i, or of its own frame where frames have
-    ``stride`` rows each."""
-    R = adj_corners.dtype.type
-    x, y, z = R(0.0), R(0.0), R(0.0)
-    row, begin, end = i, 0, repeats
-    if stride > 0:
-        row, begin, end = i % stride, i // stride, i // stride + 1
-    for k in range(corners.start[row], corners.start[row + 1]):
-        for frame in range(begin, end):
-            t, c = frame * corners.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
-            x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
-    adj_values[i, 0], adj_values[i, 1], adj_values[i, 2] = x, y, z
 
 
 def prepare(setup, source, triangles, bins):

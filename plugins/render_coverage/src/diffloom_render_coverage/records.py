@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diffloom_raster.records import Cameras, Corners, EntryCells, FrameSetup, Lights, Texels, TileLists
+from diffloom_raster.records import Cameras, FrameSetup, TileLists
 
 
 class Rules(NamedTuple):
@@ -89,37 +89,6 @@ class Images(NamedTuple):
     depth: Any
 
 
-class Surfacing(NamedTuple):
-    """The surface's own colour: rows (faces, 3) of values at the corners; values (rows, 3) colours, or u, v and a zero
-    where it is textured. stride: rows from a frame's values to the next one's, 0 where all frames share them."""
-
-    textured: int
-    texels: Texels
-    rows: Any
-    stride: int
-    values: Any
-
-
-class Lighting(NamedTuple):
-    """shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3). material:
-    (faces,) numbers of their materials, empty where there is one."""
-
-    shading: int
-    points: Any
-    normals: Any
-    eye: Any
-    material: Any
-    lights: Lights
-
-
-class Shading(NamedTuple):
-    """background: (3,) rgb."""
-
-    surfacing: Surfacing
-    lighting: Lighting
-    background: Any
-
-
 class Wants(NamedTuple):
     """colour, deep: whether colours and depths are made; inner: whether one of them is. table: whether lights have
     cotangents."""
@@ -136,25 +105,6 @@ class ImagesAdjoint(NamedTuple):
     planes: Any
     depth: Any
     table: Any
-
-
-class Slots(NamedTuple):
-    """sums: (entries x stripes, parts, 9) cotangents that entries pass to the corners of their triangles; adj_corners:
-    (triangles, 3, 3) sums of them; corners: which of these meet in a point."""
-
-    stripes: int
-    corners: Corners
-    cells: EntryCells
-    sums: Any
-    adj_corners: Any
-
-
-class PointsAdjoint(NamedTuple):
-    """Cotangents (points, 3) of places in the image, of points and of their camera coordinates."""
-
-    screen: Any
-    world: Any
-    seen: Any
 
 
 class SceneRecord(NamedTuple):

@@ -35,6 +35,7 @@ from diffloom_kernels import (
 from diffloom_raster.kernels import (
     TILE,
     alll,
+    corner_rows,
     first_index,
     interleave,
     is_outside_box,
@@ -42,21 +43,18 @@ from diffloom_raster.kernels import (
     load_depth,
     locate_pixels,
     locate_stripe,
+    own_colour,
+    own_colour_adjoint,
     perspective_weights,
     perspective_weights_adjoint,
     run_width,
+    shade_fragment,
+    shade_fragment_adjoint,
+    shade_table_adjoint,
     total,
-)
-
-from .surface_kernels import (
-    own_colour,
-    own_colour_adjoint,
-    point_rows,
-    shaded,
-    shaded_adjoint,
-    shaded_table_adjoint,
     value_rows,
 )
+
 from .triangle_kernels import EDGE, NEAR
 
 #: Deeper than any depth.
@@ -227,7 +225,7 @@ def shade(e, wants, setup, scene, shading, images):
             depth = depth + area * dot3(q, z)
             if wants.colour:
                 own, by_u, by_v = own_colour(q, value_rows(t, frame, shading.surfacing), frame, shading.surfacing)
-                c = shaded(t, own, q, point_rows(t, mesh), frame, shading.lighting)
+                c = shade_fragment(t, own, q, corner_rows(t, mesh.points, mesh.faces), frame, shading.lighting)
                 r, g, b = r + area * c[0], g + area * c[1], b + area * c[2]
     rest = one - covered
     shown = limit > R(0.0)
@@ -324,7 +322,7 @@ def shade_adjoint(e, wants, setup, scene, shading, images, adjoint, slots):
     o, zero = x * R(0.0), R(0.0)
     lit = shading.lighting.shading > 0 and wants.colour
     places = values = normals = positions = (o, o, o, o, o, o, o, o, o)
-    value_at, point_at = value_rows(t, frame, shading.surfacing), point_rows(t, mesh)
+    value_at, point_at = value_rows(t, frame, shading.surfacing), corner_rows(t, mesh.points, mesh.faces)
     v, z = load_corner(screen, mesh, t), load_depth(screen, mesh, t)
     for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
         seen = scene.limit.depth[frame, row, here] > outline[t, NEAR]
@@ -360,14 +358,14 @@ def shade_adjoint(e, wants, setup, scene, shading, images, adjoint, slots):
             shown, adj_own = colour, mul3(g, area)
             if lit:
                 adj_lit = adj_own
-                shown, adj_own, adj_position, adj_normal, adj_eye, by_light = shaded_adjoint(
+                shown, adj_own, adj_position, adj_normal, adj_eye, by_light = shade_fragment_adjoint(
                     t, colour, q, point_at, frame, shading.lighting, adj_lit
                 )
                 adj_q = add3(adj_q, by_light)
                 positions = add_weighted(positions, q, adj_position)
                 normals = add_weighted(normals, q, adj_normal)
                 if wants.table:
-                    shaded_table_adjoint(
+                    shade_table_adjoint(
                         t, i, colour, q, point_at, frame, shading.lighting, adj_lit, adj_eye, adjoint.table
                     )
             adj_value, by_value = own_colour_adjoint(adj_own, by_u, by_v, value_at, shading.surfacing)

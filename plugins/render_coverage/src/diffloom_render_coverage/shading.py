@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from diffloom_kernels import as_array, cache_numbers
-from diffloom_raster import SceneStyle, SceneTensors, count_light_columns, count_texture_copies, split_light_cotangents
-from diffloom_raster.kernels import EYE
+from diffloom_raster import SceneAdjoint, SceneStyle, SceneTensors, count_texture_copies, make_shading
+from diffloom_raster.surface_records import SurfaceShading
 
 from .drawing import Drawing, Plan, prepare
-from .records import Images, ImagesAdjoint, Lighting, Shading, Surfacing, Wants
+from .records import Images, ImagesAdjoint, Wants
 
 
 class Style(NamedTuple):
@@ -25,11 +23,6 @@ class Style(NamedTuple):
     colour: bool
     deep: bool
     background: tuple[float, float, float]
-
-    @property
-    def lit(self) -> bool:
-        """True if the draw depends on lights."""
-        return self.scene.shading > 0 and self.colour
 
     def wants(self, table: bool) -> Wants:
         """The outputs as kernels take them."""
@@ -44,7 +37,7 @@ class Draw(torch.autograd.Function):
     def forward(ctx: Any, plan: Plan, style: Style, *tensors: Tensor) -> tuple[Tensor, Tensor]:
         given = SceneTensors(*tensors)
         drawing = prepare(plan, given.points, given.camera)
-        shading, images = _make_shading(style, drawing, given), _background_images(plan, style)
+        shading, images = make_shading(style.scene, given, drawing, style.background), _background_images(plan, style)
         drawing.draw(style.wants(False), shading, images)
         ctx.drawing, ctx.style, ctx.shading, ctx.images = drawing, style, shading, images
         planes, depth = plan.layout.crop(images.planes), plan.layout.crop(images.depth)
@@ -59,16 +52,6 @@ class Draw(torch.autograd.Function):
         needed = SceneTensors(*ctx.needs_input_grad[2:])
         found = _Adjoint(ctx, SceneTensors(*tensors)).cotangents(needed, adj_planes, adj_depth)
         return None, None, *(found.get(name) if wanted else None for name, wanted in needed._asdict().items())
-
-
-def _make_shading(style: Style, drawing: Drawing, given: SceneTensors) -> Shading:
-    """The tensors as kernels take them."""
-    made, scene = style.scene.appearance, style.scene
-    texels, values = given.texels(made), as_array(given.values)
-    surfacing = Surfacing(int(made.textured), texels, made.corners.faces, made.stride, values)
-    points, eye, normals = drawing.source.points, drawing.source.cameras.eye, as_array(given.normals).reshape(-1, 3)
-    lighting = Lighting(scene.shading, points, normals, eye, scene.material, given.lights(scene.kinds))
-    return Shading(surfacing, lighting, cache_numbers(drawing.plan.layout.arena, style.background))
 
 
 def _background_images(plan: Plan, style: Style) -> Images:
@@ -87,57 +70,28 @@ class _Adjoint:
     def __init__(self, ctx: Any, given: SceneTensors) -> None:
         self.drawing: Drawing = ctx.drawing
         self.style: Style = ctx.style
-        self.shading: Shading = ctx.shading
+        self.shading: SurfaceShading = ctx.shading
         self.images: Images = ctx.images
         self.plan: Plan = ctx.drawing.plan
         self.given = given
-        self.slots = self.drawing.slots(4 if self.style.lit else 2)
 
     def cotangents(self, needed: SceneTensors, adj_planes: Tensor, adj_depth: Tensor) -> dict[str, Any]:
         """Cotangents by the names of SceneTensors, as far as needed."""
-        plan, style, drawing, arena = self.plan, self.style, self.drawing, self.plan.layout.arena
-        tabled = style.lit and any((*needed.lighting, needed.eye))
-        entries = drawing.entries * plan.layout.stripes if tabled else 1
-        table = arena.floats(entries, count_light_columns(self.shading.lighting.lights), fill=0.0)
-        wants = style.wants(tabled)
-        depths = plan.layout.pad_image(adj_depth) if style.deep else arena.floats(1, 1, 1)
+        plan, style, drawing = self.plan, self.style, self.drawing
+        scene = SceneAdjoint(drawing, style.scene, self.given, needed)
+        slots, adjoint = drawing.slots(4 if style.scene.lit else 2), drawing.adjoint()
+        table = scene.allocate_table(self.shading.lighting.lights)
+        depths = plan.layout.pad_image(adj_depth) if style.deep else plan.layout.arena.floats(1, 1, 1)
         adj_images = ImagesAdjoint(plan.layout.pad_image(adj_planes), depths, table)
-        adjoint, workers = drawing.adjoint(), plan.workers(drawing.items)
+        workers = plan.workers(drawing.items)
         plan.run(
-            "draw_adjoint", workers, drawing.items, wants, plan.setup, drawing.scene, self.shading, self.images,
-            adj_images, plan.pieces(workers), self.slots, adjoint,
+            "draw_adjoint", workers, drawing.items, style.wants(scene.tabled), plan.setup, drawing.scene, self.shading,
+            self.images, adj_images, plan.pieces(workers), slots, adjoint,
         )  # fmt: skip
-        found: dict[str, Any] = {}
-        if any(needed.camera):
-            rows = drawing.camera_adjoint([self.given.rotation, self.given.eye], adjoint)
-            found.update(zip(("rotation", "eye", "focal", "centre"), rows, strict=True))
-        points = arena.tensor(adjoint.world)
-        if style.lit:
-            found["normals"] = self._to_points(2).reshape(self.given.normals.shape)
-            points = points + self._to_points(3)
-        found["points"] = points.reshape(self.given.points.shape)
-        if style.colour and needed.values:
-            found["values"] = self._values()
+        found = scene.collect(slots, adjoint, table, colour=style.colour)
         if style.colour and style.scene.appearance.textured and needed.image:
             found["image"] = self._image(adj_images.planes)
-        if tabled:
-            self._add_table(table, found)
         return found
-
-    def _to_points(self, part: int) -> Tensor:
-        """Sums of one part of the slots over points."""
-        arena = self.plan.layout.arena
-        sums = arena.floats(*self.drawing.source.points.shape)
-        self.plan.run("to_points", part, self.plan.setup, self.drawing.scene.triangles, self.slots, sums)
-        return arena.tensor(sums)
-
-    def _values(self) -> Tensor:
-        layout, made = self.plan.layout, self.style.scene.appearance
-        corners, stride = made.corners, made.stride
-        rows = layout.arena.floats(*self.given.values.shape)
-        repeats = layout.triangles // max(1, int(corners.faces.shape[0]))
-        self.plan.run("values_adjoint", repeats, stride, corners, self.drawing.scene.triangles, self.slots, rows)
-        return layout.arena.tensor(rows)
 
     def _image(self, adj_planes: Any) -> Tensor:
         plan, image, drawing = self.plan, self.given.image, self.drawing
@@ -148,19 +102,3 @@ class _Adjoint:
             plan.pieces(copies), sums,
         )  # fmt: skip
         return plan.layout.arena.tensor(sums.sum(0))
-
-    def _add_table(self, rows: Any, found: dict[str, Any]) -> None:
-        """Sum the rows of the light table, those of the eye frame by frame; arrays, since the order of PyTorch's sums
-        depends on its threads."""
-        layout, eye = self.plan.layout, self.given.eye
-        sums = layout.arena.tensor(rows.sum(0))
-        found.update(split_light_cotangents(sums, self.given.table))
-        if self.style.scene.shading < 2:
-            return
-        part = sums[None, EYE : EYE + 3]
-        if eye.shape[0] > 1:
-            start = layout.arena.tensor(self.drawing.scene.lists.start)[:: layout.tiles // layout.frames]
-            bounds = [int(n) * layout.stripes for n in start]
-            parts = [rows[a:b, EYE : EYE + 3].sum(0) for a, b in itertools.pairwise(bounds)]
-            part = torch.stack([layout.arena.tensor(part) for part in parts])
-        found["eye"] = part if "eye" not in found else found["eye"] + part

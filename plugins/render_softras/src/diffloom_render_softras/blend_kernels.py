@@ -20,25 +20,29 @@ from diffloom_raster.kernels import (
     first_index,
     interleave,
     is_outside_box,
+    lit_factor,
     locate_pixels,
     locate_stripe,
+    mix_two_columns,
+    own_colour,
+    own_colour_adjoint,
     run_width,
     sample_texels_adjoint,
+    shade_fragment,
+    shade_fragment_adjoint,
+    shade_table_adjoint,
     total,
 )
 
 from .coverage_kernels import is_within
-from .fragment_kernels import NEAREST, distance_adjoint, edges_in_reach, weights, weights_adjoint
-from .surface_kernels import (
-    lit_factor,
-    mix2,
-    own_colour,
-    own_colour_adjoint,
-    point_rows,
-    shade_fragment,
-    shade_fragment_adjoint,
-    shade_table_adjoint,
-    value_rows,
+from .fragment_kernels import (
+    NEAREST,
+    distance_adjoint,
+    edges_in_reach,
+    outline_points,
+    outline_values,
+    weights,
+    weights_adjoint,
 )
 
 #: Least weight of the background.
@@ -89,9 +93,9 @@ def blend(e, wants, grid, mesh, fragments, blur, fade, surfacing, lighting, back
             mass = mass + w
             far = far + w * z
             if wants.colour:
-                rows = value_rows(t, frame, triangles.swapped, surfacing)
+                rows = outline_values(t, frame, triangles.swapped, surfacing)
                 own, by_u, by_v = own_colour(q, rows, frame, surfacing)
-                c = shade_fragment(t, own, q, point_rows(t, triangles.swapped, mesh), frame, lighting)
+                c = shade_fragment(t, own, q, outline_points(t, triangles.swapped, mesh), frame, lighting)
                 r, g, b = r + w * c[0], g + w * c[1], b + w * c[2]
     share = one / mass
     planes[frame, 0, row, here], planes[frame, 1, row, here] = r * share, g * share
@@ -194,7 +198,8 @@ def blend_adjoint(
     zero, one, two = R(0.0), R(1.0), R(2.0)
     o = x * zero
     places = values = normals = positions = (o, o, o, o, o, o, o, o, o)
-    value_at, point_at = value_rows(t, frame, triangles.swapped, surfacing), point_rows(t, triangles.swapped, mesh)
+    value_at = outline_values(t, frame, triangles.swapped, surfacing)
+    point_at = outline_points(t, triangles.swapped, mesh)
     for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
         g, ga, gd = load_cotangents(frame, row, here, adjoint.planes, adjoint.depth)
         if not any_lane((g[0] != zero) | (g[1] != zero) | (g[2] != zero) | (ga != zero) | (gd != zero)):
@@ -272,7 +277,8 @@ def texture_adjoint(
         t = lists.triangle[n]
         frame, top, here = locate_stripe(e, lists.tile[n], grid)
         x = grid.columns[here]
-        value_at, point_at = value_rows(t, frame, triangles.swapped, surfacing), point_rows(t, triangles.swapped, mesh)
+        value_at = outline_values(t, frame, triangles.swapped, surfacing)
+        point_at = outline_points(t, triangles.swapped, mesh)
         for row in range(maximum(top, box[t, 1]), minimum(top + TILE, box[t, 3] + 1)):
             g = adj_planes[frame, 0, row, here], adj_planes[frame, 1, row, here], adj_planes[frame, 2, row, here]
             p, q, z, weighs = fragment(
@@ -285,6 +291,6 @@ def texture_adjoint(
                 part = where(weighs, p * expv(behind) * share, R(0.0))
                 factor = lit_factor(t, q, point_at, frame, lighting)
                 adj = had3(mul3(g, part), factor)
-                uv = mix2(q, value_at, surfacing.values)
+                uv = mix_two_columns(q, value_at, surfacing.values)
                 first = frame * surfacing.texels.stride
                 scatter_run(e, weighs, uv, first, adj, surfacing.texels, copy, adj_image)

@@ -11,9 +11,16 @@ import torch
 from torch import Tensor
 
 from diffloom_kernels import BoundRecord, as_array, num_threads
-from diffloom_raster import BehindNearError, ImageLayout, split_camera_cotangents
+from diffloom_raster import (
+    BehindNearError,
+    ImageLayout,
+    allocate_point_cotangents,
+    allocate_slots,
+    split_camera_cotangents,
+)
 from diffloom_raster.kernels import TILE
-from diffloom_raster.records import Bins, Cameras, EntryCells, TileLists
+from diffloom_raster.records import Bins, Cameras, TileLists
+from diffloom_raster.surface_records import CornerSlots, PointCotangents
 
 from .coverage_kernels import NOTHING
 from .fragment_kernels import OUTLINE
@@ -24,10 +31,8 @@ from .records import (
     Fragments,
     SoftCoverage,
     SoftLimit,
-    SoftPointsAdjoint,
     SoftRules,
     SoftSetup,
-    SoftSlots,
     SoftSource,
     SoftTriangles,
 )
@@ -149,20 +154,15 @@ class SoftDrawing:
         plan.run("index_pixels", self.pixels, plan.setup, self.triangles, self.lists, index)
         return layout.crop(index).long()
 
-    def slots(self, parts: int) -> SoftSlots:
+    def slots(self, parts: int) -> CornerSlots:
         """Return arrays for the cotangents of entries."""
-        layout, arena = self.plan.layout, self.plan.layout.arena
-        return SoftSlots(
-            layout.stripes, layout.corners, EntryCells(self.bins.first_cell, arena.ints(self.cells, fill=0)),
-            arena.floats(self.entries * layout.stripes, parts, 9), arena.floats(layout.triangles, 3, 3),
-        )  # fmt: skip
+        return allocate_slots(self, self.bins.first_cell, self.cells, parts)
 
-    def adjoint(self) -> SoftPointsAdjoint:
+    def adjoint(self) -> PointCotangents:
         """Return arrays for the cotangents of points."""
-        arena, shape = self.plan.layout.arena, self.source.points.shape
-        return SoftPointsAdjoint(arena.floats(*shape), arena.floats(*shape, fill=0.0), arena.floats(*shape))
+        return allocate_point_cotangents(self)
 
-    def camera_adjoint(self, camera: list[Tensor], adjoint: SoftPointsAdjoint) -> list[Tensor]:
+    def camera_adjoint(self, camera: list[Tensor], adjoint: PointCotangents) -> list[Tensor]:
         """Return cotangents of rotation, eye, focal and centre; camera: the first two."""
         rows = self.plan.layout.arena.floats(self.plan.layout.frames, 16)
         self.plan.run("cameras_adjoint", self.plan.setup, self.source, adjoint, rows)

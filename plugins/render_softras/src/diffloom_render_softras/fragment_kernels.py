@@ -9,7 +9,7 @@ and clipping in one, without dividing by a sum that may vanish. Scaling all E_i 
 from __future__ import annotations
 
 from diffloom_kernels import absolute, clamp, device, maximum, minimum, not_lanes, where
-from diffloom_raster.kernels import corner_rows, pixel_range, set_plane
+from diffloom_raster.kernels import corner_rows, pixel_range, set_plane, value_rows
 
 #: Columns of a triangle's outline: x, y of corners 0, 1, 2; inverse squared lengths of edges 01, 12, 20; depths of the
 #: corners; inverses of the divisors of their weights (the depths, or 1 without perspective); the least depth.
@@ -20,6 +20,24 @@ LENGTH, DEPTH, INVERSE, NEAREST, OUTLINE = 6, 9, 12, 15, 16
 def leave_out(t, box):
     """Give triangle t an empty box."""
     box[t, 0], box[t, 1], box[t, 2], box[t, 3] = 0, 0, -1, -1
+
+
+@device
+def outline_values(t, frame, swapped, surfacing):
+    """Return rows of the values at the corners of triangle t of a frame, in the order of its outline."""
+    i, j, k = value_rows(t, frame, surfacing)
+    if swapped[t]:
+        return k, j, i
+    return i, j, k
+
+
+@device
+def outline_points(t, swapped, mesh):
+    """Return points of triangle t, in the order of its outline."""
+    i, j, k = corner_rows(t, mesh.points, mesh.faces)
+    if swapped[t]:
+        return k, j, i
+    return i, j, k
 
 
 @device

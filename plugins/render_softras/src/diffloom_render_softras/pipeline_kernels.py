@@ -11,10 +11,11 @@ from typing import Any
 from diffloom_kernels import Program, device, launch, launch_runs
 from diffloom_raster.kernels import (
     TILE,
-    count_cells,
     count_tiles,
     fill_tiles,
     gather_point,
+    gather_triangle,
+    gather_value,
     interleave_count,
     project_cameras_adjoint,
     project_points,
@@ -28,40 +29,14 @@ from .fragment_kernels import set_up
 
 
 @device
-def gather_triangle(t, part, stripes, box, swapped, cells, slots, adj_corners):
-    """Sum all entries of triangle t into adj_corners[t, corner], corners in their given order."""
-    R = slots.dtype.type
-    o = R(0.0)
-    ax, ay, az, bx, by, bz, cx, cy, cz = o, o, o, o, o, o, o, o, o
-    for cell in range(cells.first[t], cells.first[t] + count_cells(t, box)):
-        entry = cells.entry[cell] - 1
-        if entry >= 0:
-            for i in range(entry * stripes, (entry + 1) * stripes):
-                ax, ay, az = ax + slots[i, part, 0], ay + slots[i, part, 1], az + slots[i, part, 2]
-                bx, by, bz = bx + slots[i, part, 3], by + slots[i, part, 4], bz + slots[i, part, 5]
-                cx, cy, cz = cx + slots[i, part, 6], cy + slots[i, part, 7], cz + slots[i, part, 8]
+def gather_outline(t, part, stripes, box, swapped, cells, slots, adj_corners):
+    """Sum all entries of triangle t into adj_corners[t, corner], corners in the order of its face."""
+    gather_triangle(t, part, stripes, box, cells, slots, adj_corners)
     if swapped[t]:
-        ax, ay, az, cx, cy, cz = cx, cy, cz, ax, ay, az
-    adj_corners[t, 0, 0], adj_corners[t, 0, 1], adj_corners[t, 0, 2] = ax, ay, az
-    adj_corners[t, 1, 0], adj_corners[t, 1, 1], adj_corners[t, 1, 2] = bx, by, bz
-    adj_corners[t, 2, 0], adj_corners[t, 2, 1], adj_corners[t, 2, 2] = cx, cy, cz
-
-
-@device
-def gather_value(i, repeats, stride, corners, adj_corners, adj_values):
-    """Sum the corners of all frames that use row i into adj_values[i], or those of its frame alone where frames have
-    ``stride`` rows each.
-    """
-    R = adj_corners.dtype.type
-    x, y, z = R(0.0), R(0.0), R(0.0)
-    row, begin, end = i, 0, repeats
-    if stride > 0:
-        row, begin, end = i % stride, i // stride, i // stride + 1
-    for k in range(corners.start[row], corners.start[row + 1]):
-        for frame in range(begin, end):
-            t, c = frame * corners.faces.shape[0] + corners.corner[k] // 3, corners.corner[k] % 3
-            x, y, z = x + adj_corners[t, c, 0], y + adj_corners[t, c, 1], z + adj_corners[t, c, 2]
-    adj_values[i, 0], adj_values[i, 1], adj_values[i, 2] = x, y, z
+        for c in range(3):
+            first = adj_corners[t, 0, c]
+            adj_corners[t, 0, c] = adj_corners[t, 2, c]
+            adj_corners[t, 2, c] = first
 
 
 def prepare(setup, source, screen, triangles, bins):
@@ -109,7 +84,7 @@ def index_pixels(pixels, setup, triangles, lists, index):
 
 def to_points(part, setup, triangles, slots, adj_points):
     """Pipeline: sum slots over triangles, then over points."""
-    launch(triangles.box.shape[0], gather_triangle, part, slots.stripes, triangles.box, triangles.swapped, slots.cells,
+    launch(triangles.box.shape[0], gather_outline, part, slots.stripes, triangles.box, triangles.swapped, slots.cells,
            slots.sums, slots.adj_corners)
     launch(adj_points.shape[0], gather_point, setup.frames.mesh, slots.corners, slots.adj_corners, adj_points)
 
@@ -149,7 +124,7 @@ def blend_pixels_adjoint(wants, setup, source, fragments, shading, coverage, ima
 
 def values_adjoint(repeats, stride, corners, triangles, slots, adj_values):
     """Pipeline: compute cotangents of colours or texture coordinates."""
-    launch(triangles.box.shape[0], gather_triangle, 1, slots.stripes, triangles.box, triangles.swapped, slots.cells,
+    launch(triangles.box.shape[0], gather_outline, 1, slots.stripes, triangles.box, triangles.swapped, slots.cells,
            slots.sums, slots.adj_corners)
     launch(adj_values.shape[0], gather_value, repeats, stride, corners, slots.adj_corners, adj_values)
 

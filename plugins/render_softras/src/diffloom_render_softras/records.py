@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from diffloom_raster.records import Cameras, Corners, EntryCells, FrameSetup, Lights, Texels, TileLists
+from diffloom_raster.records import Cameras, FrameSetup, TileLists
 
 
 class SoftRules(NamedTuple):
@@ -92,43 +92,6 @@ class SoftImages(NamedTuple):
     weight: Any
 
 
-class SoftSurfacing(NamedTuple):
-    """Colours of a surface.
-
-    rows: (faces, 3) rows of values at the corners; values: (rows, 3) colours, or u, v and a zero where it is textured.
-    stride: rows from a frame's values to the next one's, 0 where all frames share them.
-    """
-
-    textured: int
-    texels: Texels
-    rows: Any
-    stride: int
-    values: Any
-
-
-class SoftLighting(NamedTuple):
-    """Parameters of the light on a surface.
-
-    shading: 0 for unlit, 1 for lambert, 2 for phong. points, normals: (points, 3). eye: (frames or 1, 3). material:
-    (faces,) numbers of their materials, empty where there is one.
-    """
-
-    shading: int
-    points: Any
-    normals: Any
-    eye: Any
-    material: Any
-    lights: Lights
-
-
-class SoftShading(NamedTuple):
-    """Colours, light and background (3,) rgb."""
-
-    surfacing: SoftSurfacing
-    lighting: SoftLighting
-    background: Any
-
-
 class SoftSetup(NamedTuple):
     """Parameters that are constant in every draw of a plan."""
 
@@ -173,28 +136,3 @@ class SoftImagesAdjoint(NamedTuple):
     planes: Any
     depth: Any
     table: Any
-
-
-class SoftSlots(NamedTuple):
-    """Workspace of cotangents.
-
-    sums: (entries x stripes, parts, 9) cotangents of the corners of each entry's triangle; adj_corners: (triangles, 3,
-    3) sums of them; corners: which of these meet in a point.
-    """
-
-    stripes: int
-    corners: Corners
-    cells: EntryCells
-    sums: Any
-    adj_corners: Any
-
-
-class SoftPointsAdjoint(NamedTuple):
-    """Cotangents of points.
-
-    screen, world, seen: (points, 3), of positions in the image, of points and of their camera coordinates.
-    """
-
-    screen: Any
-    world: Any
-    seen: Any

@@ -19,6 +19,7 @@ from diffloom_fitting import Experiment
 from diffloom_fitting.loop import FitState, Record
 from diffloom_studio.playback import Playback, PlaybackBody, make_playback, play, scale_colours
 from diffloom_viewer.drawing import SceneDrawing, find_recorders
+from diffloom_viewer.guard import Guard, check_address, guard_server
 
 MOST = 6  # largest size of an unknown that gets sliders
 WIDER = 2.0  # factor by which a slider reaches beyond all known values
@@ -88,7 +89,7 @@ def make_colour_bar() -> NDArray[np.uint8]:
 
 
 class ViewerWindow:
-    """Page that shows a playback in 3D. ``address`` is its address, ``bodies`` the bodies by name.
+    """Page that shows a playback in 3D. ``address`` is its address with a secret token, ``bodies`` the bodies by name.
 
     The sliders make a further body, "yours", as soon as one is moved.
 
@@ -111,8 +112,15 @@ class ViewerWindow:
         self._playback, self._times = playback, playback.times(frames)
         self._lock = threading.RLock()
         self.bodies: dict[str, PlaybackBody] = {name: playback.body(name, self._times) for name in playback.values}
-        self.server: Any = viser.ViserServer(host=host, port=port, label="diffloom", verbose=False)
-        self.address = f"http://{host}:{self.server.get_port()}"
+        guard = Guard(host)
+        check_address(host, port)
+        with guard_server(guard):
+            self.server: Any = viser.ViserServer(host=host, port=port, label="diffloom", verbose=False)
+        if not guard.active:  # a release that starts its server in another way would serve everyone
+            self.server.stop()
+            raise InputError(f"view: viser {viser.__version__} cannot be guarded; pip install 'viser==1.1.1'")
+        shown = f"[{host}]" if ":" in host else host
+        self.address = f"http://{shown}:{self.server.get_port()}/?token={guard.token}"
         self._drawing = SceneDrawing(self.server, playback, find_recorders(playback))
         self._drawing.place_eye(self.bodies)
         self._playing = False
@@ -124,7 +132,11 @@ class ViewerWindow:
     @property
     def time(self) -> float:
         """Time that is shown now [s]."""
-        return float(self._times[int(self.slider.value)])
+        return float(self._times[self._frame()])
+
+    def _frame(self) -> int:
+        """Return the index of the frame that is shown; a browser may send any number."""
+        return min(max(int(self.slider.value), 0), len(self._times) - 1)
 
     def _add_time(self) -> None:
         gui = self.server.gui
@@ -163,7 +175,9 @@ class ViewerWindow:
     def simulate(self) -> None:
         """Simulate with the values of the sliders, as the body "yours"; errors are shown as text."""
         with self._lock:
-            settings = {place: float(slider.value) for place, slider in self.knobs.items()}
+            settings = {
+                place: min(max(float(slider.value), slider.min), slider.max) for place, slider in self.knobs.items()
+            }
             values = apply_settings(self._playback.values[self._base], settings)
             try:
                 self.bodies[YOURS] = play(YOURS, self._playback.experiment.scene, values, self._times)
@@ -189,7 +203,7 @@ class ViewerWindow:
         """Draw everything as the choices say."""
         with self._lock:
             on = {name: body for name, body in self.bodies.items() if name not in self.shown or self.shown[name].value}
-            frame = int(self.slider.value)
+            frame = self._frame()
             self.clock_text.value = f"{self.time:.4g} s"
             self._drawing.bodies(on, frame, apart=self.layout.value == "side by side", colouring=self.colouring.value)
             self.scale.value = self._drawing.scale(self.colouring.value)
@@ -207,7 +221,7 @@ class ViewerWindow:
     def _run(self) -> None:
         span = float(self._times[-1]) / (len(self._times) - 1)
         while self.play.value:
-            self.slider.value = (int(self.slider.value) + 1) % len(self._times)
+            self.slider.value = (self._frame() + 1) % len(self._times)
             self.redraw()
             clock.sleep(float(np.clip(span, 0.03, 0.2)))
         self._playing = False

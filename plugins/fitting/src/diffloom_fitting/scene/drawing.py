@@ -12,7 +12,7 @@ from diffloom.interfaces import Camera, Image, Params, Renderer, Surface, Trajec
 from diffloom_fitting.scene.device import move_to_device
 from diffloom_fitting.scene.frame_times import Sampling
 from diffloom_fitting.scene.lens import blur
-from diffloom_fitting.scene.projection import apply_rolling_shutter, bend_points, project_points
+from diffloom_fitting.scene.projection import apply_rolling_shutter, bend_points, magnify_points, project_points
 from diffloom_fitting.scene.response import (
     add_background,
     apply_response,
@@ -81,6 +81,10 @@ def exposure(
         surface = replace(
             surface.frames(slice(None, None, 2)), vertices=apply_rolling_shutter(camera, pairs, distortion)
         )
+    zoom = view.sensor.value("zoom", places, scene.dtype)
+    if zoom is not None:
+        grown = 1.0 + zoom.to(scene.device) * times.to(surface.vertices)
+        surface = replace(surface, vertices=magnify_points(camera, surface.vertices, grown))
     return surface, camera, subframes
 
 

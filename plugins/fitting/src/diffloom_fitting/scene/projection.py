@@ -69,6 +69,23 @@ def bend_points(camera: Camera, points: Tensor, distortion: Tensor) -> Tensor:
     return seen @ camera.rotation + eye
 
 
+def magnify_points(camera: Camera, points: Tensor, factor: Tensor) -> Tensor:
+    """Move points to where a camera of constant focal length shows them magnified.
+
+    Args:
+        camera: The camera.
+        points: (frames, n, 3) [m].
+        factor: (frames,), focal length of each frame over that of ``camera``.
+
+    Returns:
+        (frames, n, 3) [m].
+    """
+    x, y, z = transform_to_camera(camera, points).unbind(-1)
+    seen = torch.stack([x * factor[:, None], y * factor[:, None], z], dim=-1)
+    eye = camera.eye if camera.eye.dim() == 1 else camera.eye[:, None]
+    return seen @ camera.rotation + eye
+
+
 def apply_rolling_shutter(camera: Camera, pairs: Tensor, distortion: Tensor | None) -> Tensor:
     """Interpolate points to the time of their own row.
 

@@ -85,6 +85,7 @@ class Rollouts:
         """
         if scene.policy is not None:
             return scene.rollout(values, save, NoGradient())
+        values = _select_moving(values)
         known = self._kept if self._last is None else [self._last, *self._kept]
         found = next((one for one in known if one.serves(scene, values, save)), None)
         if found is None:
@@ -107,7 +108,12 @@ class Rollouts:
             save: Saved steps.
             made: The rollout.
         """
-        self._last = _keep_rollout(scene, values, save, made)
+        self._last = _keep_rollout(scene, _select_moving(values), save, made)
+
+
+def _select_moving(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Leave out what only the images depend on, so that cameras share a simulation."""
+    return {name: value for name, value in values.items() if not name.startswith(("camera.", "appearance."))}
 
 
 def _keep_rollout(scene: Scene, values: Mapping[str, Tensor], save: tuple[int, ...], made: Rollout) -> _KeptRollout:

@@ -422,8 +422,10 @@ class Scene:
         """
         view, places = self.viewpoint, self.get_camera_values(values)
         found, subframes, rows = shutter_times(view.sensor, places, times, view.time_offset)
-        # The exposure of a frame at the start begins before it, where the scene stands still.
-        return found.clamp(0.0, self.steps * self.dt) if subframes > 1 or rows else found
+        # The exposure of a frame at the start begins before it, where the scene stands still, and a clock that is
+        # sought may run past the end.
+        sought = not places.keys().isdisjoint(("clock", "time_offset"))
+        return found.clamp(0.0, self.steps * self.dt) if subframes > 1 or rows or sought else found
 
     def states(self, trajectory: Trajectory, sampling: Sampling, frames: int) -> Tensor:
         """Return the states at frames, averaged over subframes.

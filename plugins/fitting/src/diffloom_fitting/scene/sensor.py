@@ -12,7 +12,19 @@ from diffloom.interfaces import InputError, ParamSpec
 from diffloom_fitting.validation import check_numbers, check_real, check_whole
 
 #: Unknowns of a camera that belong to its sensor.
-SENSED = ("roll", "centre", "distortion", "lens_blur", "exposure", "readout", "gain", "gamma", "time_offset")
+SENSED = (
+    "roll",
+    "centre",
+    "distortion",
+    "lens_blur",
+    "exposure",
+    "readout",
+    "gain",
+    "gamma",
+    "time_offset",
+    "clock",
+    "zoom",
+)
 
 #: Setting of a stage besides parameters of the model; a schedule on it helps starts that are far off.
 LENS_BLUR = "camera.lens_blur"
@@ -34,6 +46,8 @@ class Sensor:
         readout: Time from the first row to the last of a rolling shutter [s]; negative for a camera held upside down.
         gain: Factor on the surface's colours: c is recorded as gain c^gamma.
         gamma: Exponent of the surface's colours.
+        clock: Duration of the motion over that by the video's time stamps; 1.02 if the true frame rate is 2 % lower.
+        zoom: Growth of the focal length per second of the motion, relative to its beginning [1/s].
     """
 
     roll: float = 0.0
@@ -45,6 +59,8 @@ class Sensor:
     readout: float = 0.0
     gain: float = 1.0
     gamma: float = 1.0
+    clock: float = 1.0
+    zoom: float = 0.0
 
     def __post_init__(self) -> None:
         checked = {
@@ -57,6 +73,8 @@ class Sensor:
             "readout": check_real("camera.readout [s]", self.readout),
             "gain": check_real("camera.gain", self.gain, above=0.0),
             "gamma": check_real("camera.gamma", self.gamma, above=0.0),
+            "clock": check_real("camera.clock", self.clock, above=0.0),
+            "zoom": check_real("camera.zoom [1/s]", self.zoom),
         }
         if self.exposure > 0.0 and self.subframes < 2:
             raise InputError(
@@ -79,6 +97,8 @@ class Sensor:
             ParamSpec("readout", self.readout, "s", "from the first row to the last"),
             ParamSpec("gain", self.gain, "", "factor on the surface's colours", bounds=positive),
             ParamSpec("gamma", self.gamma, "", "exponent of the surface's colours", bounds=positive),
+            ParamSpec("clock", self.clock, "", "true duration over that by the time stamps", bounds=positive),
+            ParamSpec("zoom", self.zoom, "1/s", "growth of the focal length per second"),
         )
 
     def value(self, name: str, values: Mapping[str, Tensor], dtype: torch.dtype) -> Tensor | None:
@@ -114,8 +134,9 @@ def shutter_times(
         Times [s] of each frame, its subframes and, for a rolling shutter, its first and last rows, in one row; number
         of subframes; and true for a rolling shutter.
     """
-    late = values.get("time_offset")
-    found = times if late is None else times + (late.to(times.dtype) - offset)
+    late, clock = values.get("time_offset"), sensor.value("clock", values, times.dtype)
+    found = times if clock is None else offset + (times - offset) * clock.to(times.dtype)
+    found = found if late is None else found + (late.to(times.dtype) - offset)
     exposure, readout = (sensor.value(name, values, times.dtype) for name in ("exposure", "readout"))
     count = sensor.subframes if exposure is not None else 1
     if exposure is not None:

@@ -76,7 +76,7 @@ def _synthesise_view(
         frames = (frames.clamp(0.0, 1.0) * levels).round() / levels
     return Target(
         times, frames, frames[..., 3], view.q, truth=values, step=0.0 if levels is None else 1.0 / levels,
-        source=f"synthesised with {type(scene.renderer).__name__}",
+        source=f"synthesised with {type(scene.renderer).__name__}", synthetic=True,
     )  # fmt: skip
 
 

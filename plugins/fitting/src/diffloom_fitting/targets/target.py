@@ -29,7 +29,10 @@ class Target:
         q: (frames, nodes, dq), true states, for the state loss.
         truth: True values by name, if known.
         step: Size of a grey level: 1/255 for 8-bit videos, 0 for exact ones.
-        source: Origin of the video, for users.
+        source: Description of the video's origin, for users; it has no effect.
+        synthetic: True if a renderer drew the frames in this process, so that no camera was involved; only
+            ``synthesise`` and its like set it. Anything that was read from a file is a recording, also under the name
+            of a synthetic one.
         goes_on: True if later frames of the video were left out.
         tracks: (frames, 4), column, row and radius of the object's image [px], and the weight of each frame, 0 if
             invisible.
@@ -52,6 +55,7 @@ class Target:
     chroma: int = 1
     across: tuple[float, float] | None = None
     goal: bool = False
+    synthetic: bool = False
 
     def __post_init__(self) -> None:
         self._accept()

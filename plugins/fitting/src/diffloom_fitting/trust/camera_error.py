@@ -36,14 +36,13 @@ def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: flo
         (n,) the shift and (n,) its part by noise alone, in scaled coordinates. Both are zero if no video was recorded
         or if its loss compares no images.
     """
-    errors = list(_errors(objective, end))
-    if not errors or kept.shape[1] == 0:
+    cross, own, slopes = list_camera_changes(objective, end, end.unit)
+    if not len(own) or kept.shape[1] == 0:
         return torch.zeros_like(end.size), torch.zeros_like(end.size)
-    cross, own, slopes = (list(parts) for parts in zip(*errors, strict=True))
     inner = kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
-    beside = kept.T @ torch.cat(cross, dim=1)
-    joint = torch.cat([torch.cat([inner, beside], dim=1), torch.cat([beside.T, torch.block_diag(*own)], dim=1)])
-    slope = torch.cat([kept.T @ end.half, *slopes])
+    beside = kept.T @ cross
+    joint = torch.cat([torch.cat([inner, beside], dim=1), torch.cat([beside.T, own], dim=1)])
+    slope = torch.cat([kept.T @ end.half, slopes])
     # The pseudoinverse shares the residual among errors that look alike, such as blur and lag of a still object.
     both, alone, k = torch.linalg.pinv(joint, hermitian=True), torch.linalg.inv(inner), len(inner)
     moved = kept @ (both[:k] @ slope - alone @ slope[:k])
@@ -51,15 +50,33 @@ def camera_shift(objective: Objective, end: Linearised, kept: Tensor, noise: flo
     return moved.abs(), noise * freed.sqrt()
 
 
-def _errors(objective: Objective, end: Linearised) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Yield J'E (n, C), E'E (C, C) and E'r (C,) of each recorded video, for C errors E with columns of unit length."""
+def list_camera_changes(objective: Objective, end: Linearised, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the products of all errors of the cameras with slopes, with each other, and with the residuals.
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        rows: (n, N), slopes of the residuals.
+
+    Returns:
+        (n, C), (C, C) and (C,), for C errors with slopes of unit length; C is 0 if no video was recorded.
+    """
+    errors = list(_errors(objective, end, rows))
+    if not errors:
+        return rows.new_zeros(len(rows), 0), rows.new_zeros(0, 0), rows.new_zeros(0)
+    cross, own, slopes = (list(parts) for parts in zip(*errors, strict=True))
+    return torch.cat(cross, dim=1), torch.block_diag(*own), torch.cat(slopes)
+
+
+def _errors(objective: Objective, end: Linearised, rows: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Yield the three products for each recorded video."""
     targets = objective.target.by_view()
     if not objective.loss.outputs or not any(target.step > 0.0 for target in targets.values()):
         return
     with torch.no_grad():
         views = objective.views(end.z, gradient=False)
-    ends = 0
-    for (label, target), field, part in zip(targets.items(), end.fields, end.parts(), strict=True):
+    ends, parts = 0, torch.split(rows, [field.numel() for field in end.fields], dim=1)
+    for (label, target), field, part in zip(targets.items(), end.fields, parts, strict=True):
         residuals = end.residuals[ends : ends + field.numel()]
         ends += field.numel()
         changes = _changes(objective.loss, views[label], target) if target.step > 0.0 else []

@@ -141,7 +141,7 @@ def lens_bias(objective: Objective, end: Linearised) -> LensBias:
     none = LensBias(torch.zeros_like(end.size))
     targets = objective.target.by_view()
     images = objective.loss.outputs not in ((), ("outline",))
-    if not images or any(_is_synthesised(target) for target in targets.values()):
+    if not images or any(target.synthetic for target in targets.values()):
         return none
     if is_exact(objective.scene.renderer):
         return none
@@ -174,10 +174,6 @@ def is_exact(renderer: Renderer) -> bool:
     if getattr(renderer, "unbiased", False):
         return True
     return EXACT in renderers() and type(renderer) is get_renderer(EXACT)
-
-
-def _is_synthesised(target: Target) -> bool:
-    return target.source.startswith("synthesised")
 
 
 def _area(objective: Objective, z: Tensor) -> float:

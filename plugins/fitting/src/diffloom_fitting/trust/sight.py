@@ -121,7 +121,7 @@ def misfit(target: Target, left: Tensor, alpha: Tensor, faithful: float) -> floa
         faithful: Mean square below which a residual is too small to matter.
     """
     away, covered = _away(left, alpha), alpha > COVERED
-    if not target.source.startswith("synthesised") or target.chroma > 1 or not bool(away.any() and covered.any()):
+    if not target.synthetic or target.chroma > 1 or not bool(away.any() and covered.any()):
         return 0.0
     # The median is robust against pixels in which the video's object is where the fitted one never is.
     elsewhere = float(left.mean(dim=0)[away[0]].median())

@@ -173,7 +173,7 @@ def compute_half_step_residuals(objective: Objective, z: Tensor) -> Tensor | Non
     Returns:
         None if the step cannot be halved, or if all videos were synthesised, with the same error as the fit.
     """
-    if all(target.source.startswith("synthesised") for target in objective.target.by_view().values()):
+    if all(target.synthetic for target in objective.target.by_view().values()):
         return None
     finer = halve_time_step(objective.scene)
     if finer is None or any(slot.name.startswith("control.") for slot in objective.layout.slots):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +14,12 @@ from torch import Tensor
 from diffloom.interfaces import InputError, SimulationError
 from diffloom.validation import check_choice
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.trust.assumed import assumed_shift
 from diffloom_fitting.trust.blocks import block_covariance, widen_by_student
 from diffloom_fitting.trust.camera_error import camera_shift
 from diffloom_fitting.trust.correlated_noise import CorrelatedNoise, local_size
 from diffloom_fitting.trust.directions import describe, find_touched, in_natural_changes, reduce_to_echelon, split, weak
 from diffloom_fitting.trust.displacement import displacement
+from diffloom_fitting.trust.ledger import Ledger, build_ledger, price
 from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width, probe_curvature
 from diffloom_fitting.trust.outlines import lens_bias, outline_shift
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
@@ -64,6 +65,7 @@ class Uncertainty:
             deviations; 0 for synthesised videos.
         lens_area: The drawn area over the exact one.
         lens_unknown: True if these are not known, because the renderer of exact coverage is not installed.
+        ledger: What the fit took as known, and how much of ± comes from it.
     """
 
     deviation: dict[str, Tensor]
@@ -88,6 +90,7 @@ class Uncertainty:
     lens_bias: float = 0.0
     lens_area: float = 1.0
     lens_unknown: bool = False
+    ledger: Ledger = dataclasses.field(default_factory=Ledger)
 
 
 def check_method(method: str) -> None:
@@ -96,7 +99,7 @@ def check_method(method: str) -> None:
 
 
 def estimate_uncertainty(
-    objective: Objective, z: Tensor, method: Method = "laplace", assumed: Mapping[str, float] | None = None
+    objective: Objective, z: Tensor, method: Method = "laplace", assumed: Mapping[str, float | str] | None = None
 ) -> Uncertainty | str:
     """Estimate the uncertainty at ``z``.
 
@@ -153,9 +156,10 @@ def estimate_uncertainty(
     total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, widen_by_student(end.fields) * _root(blocks))
-    ruler = (
-        outline_shift(objective, end, inverse).square() + assumed_shift(objective, end, inverse, assumed or {}).square()
-    )
+    inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
+    priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
+    outline = outline_shift(objective, end, inverse)
+    ruler = outline.square() + priced.variance
     total = (total.square() + ruler).sqrt()
     lens = lens_bias(objective, end)
     lens_times = _ratio(lens.shift, total, end)
@@ -164,7 +168,11 @@ def estimate_uncertainty(
     layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
-    inflation, drawn = max(1.0, _largest(_divide_or_zero(larger, single))), None
+    scale = _slopes(layout, z).abs() / end.size
+    ledger = build_ledger(
+        priced, layout.labels(), scale, total, _list_measured(objective, bias, shift, outline, lens.shift)
+    )
+    drawn = None
     if method == "posterior" and _overall(noises) > EXACT:
         root = _factor(covariance, parted.kept) / end.size[:, None]
         drawn = sample_posterior(objective, z, root, inflation * _overall(noises), end.residuals.numel(), seed=0)
@@ -177,8 +185,29 @@ def estimate_uncertainty(
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
         _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
-        lens_unknown=lens.missing,
+        lens_unknown=lens.missing, ledger=ledger,
     )  # fmt: skip
+
+
+def _list_measured(
+    objective: Objective, bias: Tensor, shift: Tensor, outline: Tensor, lens: Tensor
+) -> dict[str, tuple[float | str, Tensor]]:
+    """Return what has a test of its own, for the ledger; nothing for synthetic videos."""
+    scene, targets = objective.scene, objective.target.by_view().values()
+    if all(target.synthetic for target in targets):
+        return {}
+    integrator = "the model's own" if scene.integrator is None else scene.integrator
+    name = integrator if isinstance(integrator, str) else type(integrator).__name__
+    found: dict[str, tuple[float | str, Tensor]] = {
+        "time.dt": (scene.dt, bias),
+        "integrator": (name, torch.zeros_like(bias)),
+        "model and law of contact": (type(scene.model).__name__, torch.zeros_like(bias)),
+        "renderer": (type(scene.renderer).__name__, lens),
+        "blur, light and lag of the camera": ("none", shift),
+    }
+    if any(target.confidence is not None for target in targets):
+        found["segmentation"] = ("outlines 0.25 px farther out", outline)
+    return found
 
 
 def _deviation(draws: Tensor, beside: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from diffloom_fitting.numbers import format_number
+from diffloom_fitting.trust.ledger_words import describe_doubts
 from diffloom_fitting.trust.sight import ViewStatistics
 from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
 
@@ -286,6 +287,8 @@ def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics])
             "of the video would give other values, so the model errs; the uncertainty covers their disagreement; "
             f"{MISSING}",
         )
+    if found is not None and (doubt := describe_doubts(found.ledger, found.deviation)):
+        return VerdictPart("amber", f"in part: {doubt}")
     if found is not None and found.step_bias > 1.0:
         return VerdictPart(
             "amber",

@@ -16,7 +16,7 @@ from diffloom_experiments.run_folder import collect_versions
 from diffloom_fitting import AbstractExperiment, Experiment, GradientCheck, Result
 from diffloom_fitting.files import explain_errors, write_bytes, write_text
 from diffloom_fitting.numbers import format_number
-from diffloom_fitting.result_tables import result_lines
+from diffloom_fitting.result_tables import list_ledger, result_lines
 from diffloom_fitting.validation import check_instance, describe_value as told
 from diffloom_studio.report.charts import plot_each_parameter, plot_loss, plot_parameters
 from diffloom_studio.report.control_page import write_control_page
@@ -89,6 +89,7 @@ def _describe_result(experiment: AbstractExperiment, result: Result) -> dict[str
         "cards": make_cards(result),
         "rows": make_rows(result),
         "known": any(e.truth is not None for e in result.estimates),
+        "ledger": list_ledger(result),
         "lines": [*result_lines(result), *experiment.lines(result)],
         "drawings": [plot_loss(result), *plot_each_parameter(result)],
         "shares": make_shares(result),

@@ -1,39 +1,37 @@
-"""The colour of a triangle at a run of places, and the adjoint. surfacing, lighting: see records.py."""
+"""Colour of a triangle at a run of places, and the adjoint.
+
+q: weights of the triangle's corners; rows: their rows in a table of points or values. surfacing, lighting: the records
+``Surfacing`` and ``SurfaceLighting``.
+"""
 
 from __future__ import annotations
 
 from diffloom_kernels import add3, device, dot3, had3, ld3, sub3
-from diffloom_raster.kernels import (
+
+from .lighting_kernels import (
     EYE,
     add_lane_sums3,
-    corner_rows,
     light_table_adjoint,
     lit_colour,
     lit_colour_adjoint,
     load_ambient,
-    sample,
     sum_light,
     unit3,
 )
+from .texture_kernels import sample
 
 
 @device
 def value_rows(t, frame, surfacing):
-    """Rows of the values at the corners of triangle t of a frame."""
+    """Return rows of the values at the corners of triangle t of a frame."""
     index, shift = surfacing.rows, frame * surfacing.stride
     f = t % index.shape[0]
     return index[f, 0] + shift, index[f, 1] + shift, index[f, 2] + shift
 
 
 @device
-def point_rows(t, mesh):
-    """Points of triangle t."""
-    return corner_rows(t, mesh.points, mesh.faces)
-
-
-@device
-def mix(q, rows, values):
-    """Values of three rows weighted with q."""
+def mix_rows(q, rows, values):
+    """Return values of three rows weighted with q."""
     a, b, c = ld3(values, rows[0]), ld3(values, rows[1]), ld3(values, rows[2])
     return (
         q[0] * a[0] + q[1] * b[0] + q[2] * c[0],
@@ -43,14 +41,14 @@ def mix(q, rows, values):
 
 
 @device
-def mix_adjoint(rows, values, adj):
-    """Cotangents of q for mix."""
+def mix_rows_adjoint(rows, values, adj):
+    """Return cotangents of q for mix_rows."""
     return dot3(ld3(values, rows[0]), adj), dot3(ld3(values, rows[1]), adj), dot3(ld3(values, rows[2]), adj)
 
 
 @device
-def mix2(q, rows, values):
-    """The first two columns of three rows weighted with q."""
+def mix_two_columns(q, rows, values):
+    """Return the first two columns of three rows weighted with q."""
     a, b, c = rows
     return (
         q[0] * values[a, 0] + q[1] * values[b, 0] + q[2] * values[c, 0],
@@ -60,18 +58,18 @@ def mix2(q, rows, values):
 
 @device
 def own_colour(q, rows, frame, surfacing):
-    """The surface's own colour, and its derivatives by u and v if it is textured."""
+    """Return the surface's own colour, and its derivatives by u and v if it is textured."""
     if surfacing.textured:
-        uv = mix2(q, rows, surfacing.values)
+        uv = mix_two_columns(q, rows, surfacing.values)
         return sample(uv[0], uv[1], frame * surfacing.texels.stride, surfacing.texels)
-    colour = mix(q, rows, surfacing.values)
+    colour = mix_rows(q, rows, surfacing.values)
     none = sub3(colour, colour)
     return colour, none, none
 
 
 @device
 def own_colour_adjoint(adj_colour, by_u, by_v, rows, surfacing):
-    """Cotangents of the mixed values (the third 0 for u and v), and of q."""
+    """Return cotangents of the mixed values (the third 0 for u and v), and of q."""
     values = surfacing.values
     if surfacing.textured:
         u, v = dot3(by_u, adj_colour), dot3(by_v, adj_colour)
@@ -81,21 +79,21 @@ def own_colour_adjoint(adj_colour, by_u, by_v, rows, surfacing):
             values[rows[2], 0] * u + values[rows[2], 1] * v,
         )
         return (u, v, u - u), adj_q
-    return adj_colour, mix_adjoint(rows, values, adj_colour)
+    return adj_colour, mix_rows_adjoint(rows, values, adj_colour)
 
 
 @device
 def place_and_normal(q, rows, frame, lighting):
-    """Position; unit normal and unit direction to the eye, both with what unit3 gives."""
+    """Return position, unit normal and view direction at the pixels, the last two with the other results of unit3."""
     points, eye = lighting.points, lighting.eye
-    position = mix(q, rows, points)
+    position = mix_rows(q, rows, points)
     towards = sub3(ld3(eye, frame if eye.shape[0] > 1 else 0), position)
-    return position, unit3(mix(q, rows, lighting.normals), points), unit3(towards, points)
+    return position, unit3(mix_rows(q, rows, lighting.normals), points), unit3(towards, points)
 
 
 @device
-def material_of(t, lighting):
-    """The number of triangle t's material."""
+def load_material(t, lighting):
+    """Return the number of triangle t's material."""
     count = lighting.material.shape[0]
     if count > 0:
         return lighting.material[t % count]
@@ -103,32 +101,39 @@ def material_of(t, lighting):
 
 
 @device
-def shaded(t, colour, q, rows, frame, lighting):
-    """Colour under the lights."""
+def shade_fragment(t, colour, q, rows, frame, lighting):
+    """Return the colour under the lights."""
     if lighting.shading == 0:
         return colour
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    m = material_of(t, lighting)
+    m = load_material(t, lighting)
     return lit_colour(m, colour, n[0], view[0], position, lighting.lights, lighting.shading == 2)
 
 
 @device
-def shaded_adjoint(t, colour, q, rows, frame, lighting, adj):
-    """Lit colour; cotangents of own colour, position, (mixed) normal and eye, and of q through position and normal."""
+def shade_fragment_adjoint(t, colour, q, rows, frame, lighting, adj):
+    """Return the lit colour; cotangents of own colour, position, (mixed) normal and eye, and of q through position and
+    normal.
+    """
     position, n, view = place_and_normal(q, rows, frame, lighting)
     lit, adj_own, adj_position, adj_normal, adj_eye = lit_colour_adjoint(
-        material_of(t, lighting), colour, n, view, position, lighting.lights, lighting.shading == 2, adj
+        load_material(t, lighting), colour, n, view, position, lighting.lights, lighting.shading == 2, adj
     )
-    adj_q = add3(mix_adjoint(rows, lighting.points, adj_position), mix_adjoint(rows, lighting.normals, adj_normal))
+    by_position = mix_rows_adjoint(rows, lighting.points, adj_position)
+    adj_q = add3(by_position, mix_rows_adjoint(rows, lighting.normals, adj_normal))
     return lit, adj_own, adj_position, adj_normal, adj_eye, adj_q
 
 
 @device
-def shaded_table_adjoint(t, i, colour, q, rows, frame, lighting, adj, adj_eye, table):
-    """Add the cotangents of eye and lights to row i of a table."""
+def shade_table_adjoint(t, i, colour, q, rows, frame, lighting, adj, adj_eye, table):
+    """Add the cotangents of eye and lights to row i of a table.
+
+    Position, normal and view are computed again, because keeping them for the few draws that need this takes registers
+    from all draws.
+    """
     position, n, view = place_and_normal(q, rows, frame, lighting)
     add_lane_sums3(table, i, EYE, adj_eye)
-    m = material_of(t, lighting)
+    m = load_material(t, lighting)
     light_table_adjoint(
         m, i, n[0], view[0], position, lighting.lights, lighting.shading == 2, had3(adj, colour), adj, table
     )
@@ -136,12 +141,12 @@ def shaded_table_adjoint(t, i, colour, q, rows, frame, lighting, adj, adj_eye, t
 
 @device
 def lit_factor(t, q, rows, frame, lighting):
-    """The factor of the own colour: ambient + diffuse light, or 1."""
+    """Return the factor of the own colour: ambient + diffuse light, or 1."""
     R = lighting.points.dtype.type
     if lighting.shading == 0:
         one = q[0] * R(0.0) + R(1.0)
         return one, one, one
     position, n, view = place_and_normal(q, rows, frame, lighting)
-    m = material_of(t, lighting)
+    m = load_material(t, lighting)
     diffuse, specular = sum_light(m, n[0], view[0], position, lighting.lights, False)
     return add3(diffuse, load_ambient(m, lighting.lights))

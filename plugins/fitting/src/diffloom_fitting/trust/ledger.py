@@ -1,0 +1,385 @@
+"""Ledger of assumptions: how much of ± comes from each number that a fit takes as known, and what the pixels say of it.
+
+Kennedy and O'Hagan (2001) treat known inputs with an error as nuisance parameters; here they are linearised at the end
+of the fit, with their tolerances as Gaussian priors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from diffloom.interfaces import Camera, InputError, SimulationError
+from diffloom_fitting.objective import Objective
+from diffloom_fitting.scene import CameraPlacement, Viewpoint
+from diffloom_fitting.scene.checks import list_camera_specs
+from diffloom_fitting.trust.camera_error import list_camera_changes
+from diffloom_fitting.trust.linearised import Linearised
+from diffloom_fitting.trust.tolerances import (
+    SHAPES,
+    Assumption,
+    differs_from_earth,
+    list_assumptions,
+    normalise,
+    scale_by_units,
+)
+from diffloom_fitting.unknowns import Unknown, resolve
+
+STEP = 1e-3  # step of a central difference, in tolerances
+COARSE = 0.03  # step in single precision
+WEAK = 1e-6  # precision of an error of the camera, whose slope has unit length
+BEYOND = 3.0  # distance, in deviations, from which on the pixels contradict an assumption
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """Number that a fit took as known, and its effect.
+
+    Args:
+        name: Name of the number.
+        kind: Kind of its tolerance, a row of the table in docs/trust.md.
+        value: The number, or a name such as that of the integrator.
+        unit: Its unit.
+        origin: "given" by the user, "default", "file" for what a video's file says, or "measured" for errors that have
+            a test of their own.
+        tolerance: Its standard deviation, in its unit.
+        share: Part of each unknown's ± that comes from it, in the unknowns' units, in the order of `Ledger.labels`.
+        change: Change of each unknown if the number is larger by its tolerance.
+        off: Difference of the number from what the pixels say, in its unit.
+        off_deviation: Standard deviation of that difference by the pixels alone; infinite if they do not show it.
+        stated: True if the user stated the tolerance.
+    """
+
+    name: str
+    kind: str
+    value: float | str
+    unit: str
+    origin: str
+    tolerance: float
+    share: tuple[float, ...]
+    change: tuple[float, ...] = ()
+    off: float = 0.0
+    off_deviation: float = math.inf
+    stated: bool = False
+
+    @property
+    def percent(self) -> tuple[float, ...]:
+        """Change of each unknown if the number is one per cent larger; empty for 0 and names."""
+        if isinstance(self.value, str) or not self.value or not self.tolerance:
+            return ()
+        return tuple(0.01 * abs(self.value) / self.tolerance * change for change in self.change)
+
+    @property
+    def seek(self) -> str:
+        """Name by which a fit can seek the number; empty if it cannot."""
+        whole, bracket, place = self.name.partition("[")
+        if self.origin == "measured" or " about " in self.name or "," in place:
+            return ""
+        named = {"size": "appearance.size"}.get(whole, whole)
+        return named if not bracket else f"{named}.{'xyz'[int(place[:-1])] if int(place[:-1]) < 3 else place[:-1]}"
+
+    @property
+    def contradicted(self) -> bool:
+        """True if the pixels contradict the number by more than its tolerance and noise allow."""
+        return abs(self.off) > BEYOND * math.hypot(self.tolerance, self.off_deviation)
+
+    @property
+    def shown(self) -> bool:
+        """True if the pixels show that the number is off."""
+        return abs(self.off) > BEYOND * self.off_deviation
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Record of the numbers that a fit took as known.
+
+    Args:
+        labels: Labels of the unknowns' numbers.
+        entries: One for each assumption, the largest share of ± first.
+        shift: Largest change of an unknown, in its deviations, if all assumptions were sought within their tolerances.
+        doubts: Sentences on values that are unlikely in themselves.
+    """
+
+    labels: tuple[str, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
+    shift: float = 0.0
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Effect of all assumptions on the estimate, in scaled coordinates.
+
+    Args:
+        found: The assumptions.
+        shares: (k, n), part of each deviation that comes from each.
+        slopes: (k, n), change of the estimate by one tolerance of each.
+        noise: (n,), deviation by the noise of what the pixels say of the assumptions.
+        shift: (n,), change of the estimate if they were sought within their tolerances, beyond that by noise.
+        off: (k,), what the pixels say, in tolerances.
+        off_deviation: (k,), its deviation by the pixels alone.
+    """
+
+    found: tuple[Assumption, ...]
+    shares: Tensor
+    slopes: Tensor
+    noise: Tensor
+    shift: Tensor
+    off: Tensor
+    off_deviation: Tensor
+
+    @property
+    def variance(self) -> Tensor:
+        """(n,), variance that the assumptions add, with the squared shift."""
+        return self.shares.square().sum(dim=0) + self.noise.square() + self.shift.square()
+
+
+def price(
+    objective: Objective, end: Linearised, kept: Tensor, noise: float, stated: Mapping[str, float | str]
+) -> Priced:
+    """Price all assumptions of a fit by one Gauss-Newton step in the unknowns and the assumptions.
+
+    With J the slopes of the residuals by the unknowns, G those by the assumptions, in tolerances, E those by errors of
+    the camera, and s the noise, the normal matrix is that of (J, G, E) with s^2 added to the diagonal of G. Where the
+    pixels do not show an assumption, its share of ± is -(J'J + P)^-1 J'G, by the implicit function theorem.
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        kept: (n, m), the directions that are determined.
+        noise: Standard deviation of a residual, widened for correlated noise.
+        stated: Tolerances that the user stated, by name; "exact" removes an assumption.
+
+    Returns:
+        The priced assumptions.
+    """
+    found = select(objective, end.z, stated)
+    empty = end.unit.new_zeros
+    n = len(end.size)
+    columns = []
+    priced = []
+    for one in found if kept.shape[1] else ():
+        column = slope(objective, end, one)
+        if column is not None and bool(column.any()):
+            priced.append(one)
+            columns.append(column)
+    if not priced:
+        return Priced((), empty(0, n), empty(0, n), empty(n), empty(n), empty(0), empty(0))
+    return _solve(objective, end, kept, max(noise, 1e-12), tuple(priced), torch.stack(columns))
+
+
+def select(objective: Objective, z: Tensor, stated: Mapping[str, float | str]) -> list[Assumption]:
+    """List the assumptions of a fit with the tolerances that the user stated."""
+    with torch.no_grad():
+        values = objective.values(z)
+    found = [] if stated.get("all") == "exact" else list_assumptions(objective, values)
+    for name, tolerance in stated.items():
+        if name == "all":
+            continue
+        found = _state(objective, found, name, tolerance)
+    return [one for one in found if one.tolerance > 0.0]
+
+
+def _solve(
+    objective: Objective, end: Linearised, kept: Tensor, noise: float, found: tuple[Assumption, ...], columns: Tensor
+) -> Priced:
+    k, m, inner = len(found), kept.shape[1], kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
+    rows = torch.cat([kept.T @ end.unit, columns])
+    pulls = torch.cat([kept.T @ end.half, columns @ end.residuals])
+    normal = rows @ rows.T
+    normal[:m, :m] = inner
+    cross, own, slopes = list_camera_changes(objective, end, rows)
+    # Errors of the camera are fitted freely beside both, so that a codec's blur is not taken for another distance.
+    solved = torch.linalg.solve(
+        own + WEAK * torch.eye(len(own), dtype=own.dtype), torch.cat([cross.T, slopes[:, None]], 1)
+    )
+    data = normal - cross @ solved[:, :-1]
+    pulls = pulls - cross @ solved[:, -1]
+    prior = torch.zeros_like(data)
+    prior[m:, m:] = noise**2 * torch.eye(k, dtype=data.dtype)
+    inverse = torch.linalg.inv(data + prior)
+    alone = torch.linalg.inv(data[:m, :m])
+    step, first = -inverse @ pulls, -alone @ pulls[:m]
+    spread = noise**2 * (inverse @ data @ inverse)
+    by_noise = (kept @ (spread[:m, :m] - noise**2 * alone) @ kept.T).diagonal().clamp(min=0.0)
+    shift = ((kept @ (step[:m] - first)).square() - by_noise).clamp(min=0.0).sqrt()
+    slopes_by = -(kept @ torch.linalg.solve(inner, normal[:m, m:])).T
+    shares = noise**2 * (kept @ inverse[:m, m:]).T.abs()
+    stated = torch.tensor([one.stated for one in found])
+    shares[stated] = torch.maximum(shares, slopes_by.abs())[stated]
+    variance = (noise**2 * inverse.diagonal()[m:]).clamp(max=1.0 - 1e-9)
+    alone_variance = 1.0 / (1.0 / variance - 1.0)
+    off = -step[m:] * alone_variance / variance
+    return Priced(found, shares, slopes_by, by_noise.sqrt(), shift, off, alone_variance.sqrt())
+
+
+def slope(objective: Objective, end: Linearised, one: Assumption) -> Tensor | None:
+    """Return the change of the residuals (N,) by one tolerance of an assumption.
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        one: The assumption.
+
+    Returns:
+        The change by a central difference, one-sided for clocks, whose frames must stay within the simulation; None
+        if the scene cannot be changed so.
+    """
+    h = STEP if end.residuals.dtype == torch.float64 else COARSE
+    sides = {"clock": (0.0, -h), "start of the video": (h, 0.0)}.get(one.kind, (h, -h))
+    try:
+        ends = [end.residuals if side == 0.0 else residuals(objective, end.z, one, side) for side in sides]
+    except (InputError, SimulationError):
+        return None
+    change = (ends[0] - ends[1]) / (sides[0] - sides[1])
+    return change if bool(torch.isfinite(change).all()) else None
+
+
+def residuals(objective: Objective, z: Tensor, one: Assumption, step: float) -> Tensor:
+    """Return the residuals (N,) with an assumption changed by ``step`` tolerances."""
+    with torch.no_grad():
+        values = objective.values(z if objective.tie is None else objective.tie.expand(z))
+        if one.whole == "":
+            objective, values = _with_ruler(objective, values, 1.0 + step * one.tolerance)
+        else:
+            assert one.direction is not None
+            here = values.get(one.whole, _present(objective, one.whole))
+            values = {**values, one.whole: here + step * one.tolerance * one.direction}
+        fields = objective.fields_of(objective.views_of(values, gradient=False))
+    return torch.cat([field.reshape(-1) for field in fields])
+
+
+def _present(objective: Objective, name: str) -> Tensor:
+    """Return the value of a known number."""
+    scene = objective.scene
+    if name in scene.params:
+        return scene.params[name].detach()
+    return torch.as_tensor(list_camera_specs(scene)[name].default, dtype=scene.dtype)
+
+
+def _with_ruler(
+    objective: Objective, values: Mapping[str, Tensor], factor: float
+) -> tuple[Objective, dict[str, Tensor]]:
+    """Return the objective and values for objects ``factor`` times as large, by a change of the unit of length."""
+    scene = objective.scene
+    specs = {
+        spec.name: spec for spec in scene.model.specs if spec.name.rpartition(".")[2] not in (*SHAPES, "push_point")
+    }
+    units = {name: spec.unit for name, spec in specs.items()}
+    given = {name: scene.params[name].detach() for name in scene.params if name in specs and name not in values}
+    cameras = {}
+    for label, view in scene.viewpoints.items():
+        cameras[label] = view
+        if isinstance(view.camera, Camera):
+            cameras[label] = replace(view, camera=replace(view.camera, eye=view.camera.eye / factor))
+        elif not isinstance(view.camera, CameraPlacement):
+            raise InputError("a moving camera has no unit of length")
+    for name, spec in list_camera_specs(scene).items():
+        units[name] = spec.unit
+        if spec.unit == "m" and name not in values:
+            given[name] = torch.as_tensor(spec.default, dtype=scene.dtype)
+    scaled = scale_by_units({**given, **values}, units, factor)
+    changed = {name: value for name, value in scaled.items() if name in values or value is not given.get(name)}
+    fixed: dict[str, Viewpoint] = cameras
+    if any(view is not scene.viewpoints[label] for label, view in fixed.items()):
+        scene = replace(scene, camera=fixed.get("", fixed))
+    return replace(objective, scene=scene), changed
+
+
+def _state(objective: Objective, found: Sequence[Assumption], name: str, tolerance: float | str) -> list[Assumption]:
+    """Return the assumptions with one tolerance stated by the user; a number without a default one is added."""
+    exact = tolerance == "exact"
+    wanted = normalise(name)
+    some = [one for one in found if wanted in (one.name, one.whole)]
+    if exact or tolerance == "seek":
+        return [one for one in found if one not in some]
+    assert isinstance(tolerance, int | float)
+    if some:
+        return [replace(one, tolerance=float(tolerance), stated=True) if one in some else one for one in found]
+    slot = resolve([Unknown(name)], objective.scene).slots[0]
+    whole = name if slot.of is None else slot.of
+    base = slot.start if slot.of is None else slot.base
+    assert base is not None
+    way = torch.ones_like(base)
+    if slot.of is not None:
+        way = (torch.arange(base.shape[-1]) == slot.part).to(base).expand_as(base)
+    here = float(slot.start.reshape(-1)[0])
+    return [*found, Assumption(wanted, "stated", here, slot.unit, "given", float(tolerance), way, whole, stated=True)]
+
+
+def build_ledger(
+    priced: Priced,
+    labels: Sequence[str],
+    scale: Tensor,
+    base: Tensor,
+    measured: Mapping[str, tuple[float | str, Tensor]],
+) -> Ledger:
+    """Return the ledger in the unknowns' units.
+
+    Args:
+        priced: The priced assumptions.
+        labels: Labels of the unknowns' numbers.
+        scale: (n,), units of each unknown per scaled coordinate.
+        base: (n,), deviations of the unknowns, in scaled coordinates.
+        measured: Value and share (n,) of errors that have a test of their own, by name.
+
+    Returns:
+        The ledger.
+    """
+    entries = []
+    for i, one in enumerate(priced.found):
+        share, change = (tuple((part[i] * scale).tolist()) for part in (priced.shares, priced.slopes))
+        off, off_deviation = (float(part[i]) * one.tolerance for part in (priced.off, priced.off_deviation))
+        entries.append(LedgerEntry(one.name, one.kind, one.value, one.unit, one.origin, one.tolerance, share, change,
+                                   off, off_deviation, one.stated))  # fmt: skip
+    for name, (value, part) in measured.items():
+        entries.append(LedgerEntry(name, name, value, "", "measured", 0.0, tuple((part * scale).tolist())))
+    whole = (base * scale).clamp(min=1e-300)
+    entries.sort(key=lambda entry: -max((s / float(w) for s, w in zip(entry.share, whole, strict=True)), default=0.0))
+    times = priced.shift / base.clamp(min=1e-300)
+    doubts = tuple(
+        f"gravity is {one.value:.4g} m/s^2, and that of the Earth 9.81: the difference counts as its tolerance; set "
+        f'assumed."{one.name}" = "exact" if it is meant'
+        for one in priced.found
+        if differs_from_earth(one)
+    )
+    return Ledger(tuple(labels), tuple(entries), float(times.max()) if len(times) else 0.0, doubts)
+
+
+def encode_ledger(ledger: Ledger) -> dict[str, Any]:
+    """Return a ledger as plain data for JSON.
+
+    Args:
+        ledger: The ledger.
+
+    Returns:
+        Labels, shift, doubts, and each assumption with its effect.
+    """
+    rows = [{**asdict(one), "percent": one.percent} for one in ledger.entries]
+    for row in rows:
+        row["off_deviation"] = row["off_deviation"] if math.isfinite(row["off_deviation"]) else None
+    return {"labels": ledger.labels, "shift": ledger.shift, "doubts": ledger.doubts, "assumptions": rows}
+
+
+def decode_ledger(data: Mapping[str, Any]) -> Ledger:
+    """Invert `encode_ledger`; an empty mapping gives an empty ledger.
+
+    Args:
+        data: Plain data.
+
+    Returns:
+        The ledger.
+    """
+    if not data:
+        return Ledger()
+    rows = [{key: value for key, value in row.items() if key != "percent"} for row in data["assumptions"]]
+    for row in rows:
+        row["off_deviation"] = math.inf if row["off_deviation"] is None else row["off_deviation"]
+        row["share"], row["change"] = tuple(row["share"]), tuple(row["change"])
+    entries = tuple(LedgerEntry(**row) for row in rows)
+    return Ledger(tuple(data["labels"]), entries, data["shift"], tuple(data["doubts"]))
