@@ -36,7 +36,7 @@ RENDERERS = {
     "softras": {"faces_per_pixel": 50},
     "dibr": {},
 }
-#: The row whose mesh has the sphere's own surface; all others have their vertices on the sphere.
+#: The row whose mesh has the sphere's own surface; meshes of other rows have their vertices on the sphere.
 AREA = 'coverage, tessellation = "area"'
 LENSES = {
     "coverage": ("coverage", {}),
