@@ -8,7 +8,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from browser import CHROMIUM, Browser
 from click.testing import CliRunner
+from links import dead_links_of_markdown, dead_links_of_site
 
 from diffloom.cli.group import diffloom
 from diffloom.plugins import PluginState, Registry, installed_registry
@@ -122,3 +124,25 @@ def test_the_documentation_builds_and_fetches_nothing(site):
     for page in pages:
         fetched = re.findall(r'(?:src|<link[^>]*href)="(https?://[^"]+)"', page.read_text())
         assert not fetched, f"{page.name} fetches {fetched} when it is opened"
+
+
+def test_no_link_of_the_site_or_the_markdown_files_is_dead(site, tmp_path):
+    assert dead_links_of_markdown() == []
+    assert dead_links_of_site(site) == []
+    (tmp_path / "a.html").write_text('<a href="b.html">b</a><a href="#c">c</a><a href="#d" id="d">d</a>')
+    assert dead_links_of_site(tmp_path) == ["a.html: b.html", "a.html: #c"]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_no_page_scrolls_sideways_and_no_code_is_clipped(site):
+    """On a phone and beside the navigation; wide tables may scroll in a box of their own."""
+    clipped = "[...document.querySelectorAll('pre > code')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
+    with Browser() as browser:
+        for name in ("index", "fitting", "models/fem", "reference/scene", "reference/parameters", "gallery/index"):
+            for width in (390, 1200):
+                page = browser.open((site / f"{name}.html").as_uri(), width, dark=width == 390)
+                assert page.ask("document.documentElement.scrollWidth") <= width, (name, width)
+                assert page.ask(clipped) == 0, (name, width)
+                back = page.ask("getComputedStyle(document.body).backgroundColor")
+                assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (width == 390), back
+        assert page.ask("getComputedStyle(document.querySelector('.md-sidebar--primary')).position") == "sticky"

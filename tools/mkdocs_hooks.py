@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -30,6 +31,8 @@ PAGES = {
 }
 #: MathML of the formulas of each page.
 _FORMULAS: dict[str, list[str]] = {}
+#: Width of the window from which on the theme shows navigation beside the page, and its own, wider one.
+SIDE_FROM, _WIDE = r"\g<1>70\2em", r"((?:min|max)-width: ?)76(\.\d+)em"
 GALLERY = """# Gallery
 
 Each image was made by the script under it, of at most 40 lines: `python docs/gallery/NAME.py`. Take the one that is
@@ -39,18 +42,25 @@ nearest to what you have in mind, and change it.
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages."""
+    made = {}
     for place, source in PAGES.items():
         # A heading that begins with a digit gets a name that the theme's scripts cannot look up.
         text = re.sub(r"^## (?=\d)", "## Version ", (ROOT / source).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        files.append(File.generated(config, place, content=relinked(text, source, place)))
+        made[place] = relinked(text, source, place)
     # Imported late, because the specs of the models need diffloom and torch; mkdocs restores the path in between.
     sys.path.insert(0, str(ROOT / "tools"))
     import parameters
 
-    files.append(File.generated(config, "reference/parameters.md", content=parameters.page()))
-    files.append(File.generated(config, "reference/names.md", content=reference_pages.index_page()))
-    files.append(File.generated(config, "reference/constructors.md", content=reference_pages.constructors_page()))
-    files.append(File.generated(config, "gallery/index.md", content=gallery()))
+    made["reference/parameters.md"] = parameters.page()
+    made["reference/names.md"] = reference_pages.index_page()
+    made["reference/constructors.md"] = reference_pages.constructors_page()
+    made["gallery/index.md"] = gallery()
+    for place, text in made.items():
+        # On a forge a short page stands there, which says where the contents are.
+        short = files.get_file_from_path(place)
+        if short is not None:
+            files.remove(short)
+        files.append(File.generated(config, place, content=text))
     return files
 
 
@@ -67,8 +77,17 @@ def on_page_content(html: str, page: Page, config: Any, files: Files) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Write the pages with source code."""
-    reference_pages.write_sources(Path(config["site_dir"]))
+    """Write the pages with source code, and let the theme show its side navigation on narrower windows."""
+    site = Path(config["site_dir"])
+    reference_pages.write_sources(site)
+    changed = 0
+    for pattern in ("assets/stylesheets/*.css", "assets/javascripts/bundle*.js"):
+        for path in site.glob(pattern):
+            text = path.read_text(encoding="utf-8")
+            changed += len(re.findall(_WIDE, text))
+            path.write_text(re.sub(_WIDE, SIDE_FROM, text), encoding="utf-8")
+    if not changed:
+        raise PluginError("The theme names its widths otherwise: no side navigation on windows of 1200 px")
 
 
 def gallery() -> str:

@@ -37,6 +37,8 @@ SOURCE_PAGE = """<!doctype html>
 <body><h1><code>{title}</code></h1>{code}</body></html>
 """
 
+#: Modules that pages link to.
+_LINKED: set[Path] = set()
 _BLOCK = re.compile(r"^```reference\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
@@ -131,6 +133,7 @@ def link_sources(html: str, page: str) -> str:
         found = definition(repository(), module, name)
         if found is None or found[0].suffix != ".py":
             return match[0]
+        _LINKED.add(found[0])
         target = posixpath.relpath(source_address(found[0]), posixpath.dirname(page))
         return f'{match[1]} <a class="source" href="{target}#L-{found[1].lineno}">source</a>{match[3]}'
 
@@ -145,7 +148,7 @@ def source_address(path: Path) -> str:
 
 
 def write_sources(site: Path) -> None:
-    """Write a page with highlighted code for each module that holds something public.
+    """Write a page with highlighted code for each module that holds something public or that a page links to.
 
     Args:
         site: Folder of the site.
@@ -154,7 +157,7 @@ def write_sources(site: Path) -> None:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
 
-    files = {found[0] for pair in public_names() if (found := definition(repository(), *pair)) is not None}
+    files = _LINKED | {found[0] for pair in public_names() if (found := definition(repository(), *pair)) is not None}
     formatter = HtmlFormatter(linenos="inline", anchorlinenos=True, lineanchors="L")
     for path in sorted(file for file in files if file.suffix == ".py"):
         target = site / source_address(path)

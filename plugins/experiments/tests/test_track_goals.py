@@ -88,7 +88,7 @@ def test_a_track_in_space_is_of_the_middle(toy):
         ("[[0.3, 3.0, 4.0], [0.2, 3.0, 4.0]]", "its times do not rise from row to row"),
         ("[[0.2, 3.0, 4.0], [0.9, 3.0, 4.0]]", "from 0.2 s to 0.9 s; the simulation covers 0 s to 0.4 s"),
         ("[[0.2, nan, 4.0]]", "expected a number"),
-        ('"nowhere.csv"', r"nowhere\.csv: it cannot be read"),
+        ('"nowhere.csv"', r"nowhere\.csv': no such file"),
         ('"bad.csv"', "bad.csv: it has the columns time, across; expected rows of time, column, row"),
         ('"words.csv"', "words.csv: line 3 has 'left' as column; expected a number"),
         ('"empty.csv"', r"empty\.csv: it has the columns \(none\)"),
@@ -110,7 +110,7 @@ def test_tracks_from_python(toy):
     scene = build(toy, GOAL + DRIVEN).scene
     made = make_track_target(torch.tensor(ROWS), scene)
     assert made.tracks.shape == (3, 4) and bool(made.tracks[:, 2].isnan().all())
-    with pytest.raises(InputError, match="track: got 'abc'|cannot be read"):
+    with pytest.raises(InputError, match="track 'abc': no such file"):
         make_track_target("abc", scene)
     with pytest.raises(InputError, match="track: got 3"):
         make_track_target(3, scene)

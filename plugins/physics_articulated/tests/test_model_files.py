@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -172,3 +173,44 @@ def test_a_link_to_a_file_outside_is_refused(tmp_path: Path) -> None:
     text = URDF.replace('<cylinder radius="0.05" length="0.4"/>', '<mesh filename="part.stl"/>')
     with pytest.raises(InputError, match="in its own folder"):
         read_model_file(written(inner, text))
+
+
+def make_chain(count: int) -> str:
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    links = "".join(f'<link name="l{k}">{inertial}</link>' for k in range(count))
+    joints = "".join(
+        f'<joint name="j{k}" type="revolute"><parent link="l{k - 1}"/><child link="l{k}"/></joint>'
+        for k in reversed(range(1, count))
+    )
+    return f'<robot name="chain">{links}{joints}</robot>'
+
+
+def test_long_chains_are_read_in_time_that_grows_with_their_length(tmp_path: Path) -> None:
+    path = tmp_path / "chain.urdf"
+    path.write_text(make_chain(2000))
+    began = time.process_time()
+    tree = read_model_file(path).tree
+    assert [link.name for link in tree.links] == [f"l{k}" for k in range(2000)]
+    assert time.process_time() - began < 10.0  # some minutes before
+    path.write_text(make_chain(3000))
+    with pytest.raises(InputError, match="3000 links; expected at most 2000"):
+        read_model_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('<mujoco><include file="secret.xml"/></mujoco>', "<include> of 'secret.xml' is not read"),
+        ('<mujoco><worldbody><body><include file="arm.xml"/></body></worldbody></mujoco>', "'arm.xml' is not read"),
+        (
+            '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="a.xacro"/></robot>',
+            "'a.xacro' is not read",
+        ),
+        ("<mujoco><worldbody>" + "<body>" * 5000 + "</body>" * 5000 + "</worldbody></mujoco>", "deeper than 300"),
+        ("<mujoco>" + "<default>" * 5000 + "</default>" * 5000 + "</mujoco>", "deeper than 300"),
+    ],
+)
+def test_parts_elsewhere_and_endless_nesting_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "model.xml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_model_file(tmp_path / "model.xml")

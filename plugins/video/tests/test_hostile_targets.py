@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from diffloom import regular_files
 from diffloom.interfaces import InputError
 from diffloom_experiments import load_file
 from diffloom_motion.recordings import Recording
@@ -92,7 +93,7 @@ def test_streams_end(clip, monkeypatch):
 
 
 def test_claimed_sizes_are_held_to_the_limit(clip, monkeypatch):
-    monkeypatch.setattr(limits, "MOST_PIXELS", 1000)
+    monkeypatch.setattr(regular_files, "MOST_PIXELS", 1000)
     with pytest.raises(InputError, match="32 x 32 pixels"):
         read_video(clip)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.errors import InputError
+from diffloom.regular_files import read_bytes, read_text
 
 SURFACES = (".obj", ".ply", ".stl", ".off", ".glb", ".gltf")
 #: Largest file that is read [bytes], and most triangles or vertices it may unfold into.
@@ -72,19 +73,12 @@ def read_triangles(path: Path) -> Any:
 
 def read_limited(path: Path) -> bytes:
     """Return the content of a file; raise InputError when it is missing, no plain file, or too large."""
-    if not path.is_file():
-        raise InputError(f"mesh {str(path)!r}: there is no such file (looked in {path.resolve().parent})")
-    check_size(path)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"mesh {str(path)!r}: cannot be read ({error.strerror or error})") from error
+    return read_bytes(path, MOST_BYTES, what="mesh")
 
 
-def check_size(path: Path) -> None:
-    """Raise InputError unless a file is small enough to be read whole."""
-    if path.is_file() and path.stat().st_size > MOST_BYTES:
-        raise InputError(f"mesh {path.name!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB; simplify the mesh first")
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a mesh in a text file; raise InputError as ``read_limited``."""
+    return read_text(path, MOST_BYTES, what="mesh").splitlines()
 
 
 def _check_claims(kind: str, content: bytes) -> None:

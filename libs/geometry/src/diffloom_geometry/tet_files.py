@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from diffloom.errors import InputError
-from diffloom_geometry.mesh_files import check_size, is_surface_mesh
+from diffloom_geometry.mesh_files import is_surface_mesh, read_lines
 from diffloom_geometry.tetmesh import Floats, Ints, TetMesh, TextureMap
 
 
@@ -64,7 +64,7 @@ class _Lines:
 def read_tet(path: Path) -> TetMesh:
     """Read the solid in a ``.tet`` file."""
     lines = _Lines()
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         words = line.split("#", 1)[0].split()
         if not words:
             continue
@@ -175,7 +175,7 @@ def _table(path: Path, header_length: int) -> tuple[Floats, Floats]:
     """Return the numbers of the first line and the table below it."""
     if not path.exists():
         raise InputError(f"{path.name} is missing: a .node and an .ele file of one stem belong together")
-    lines = [line.split("#", 1)[0].split() for line in path.read_text().splitlines()]
+    lines = [line.split("#", 1)[0].split() for line in read_lines(path)]
     lines = [words for words in lines if words]
     try:
         header = np.array([float(word) for word in lines[0]])
@@ -264,9 +264,11 @@ def read_msh(path: Path) -> TetMesh:
 def _sections(path: Path) -> dict[str, Section]:
     """Return the lines of each section, as words."""
     try:
-        lines = path.read_text().splitlines()
-    except UnicodeDecodeError as cause:
-        raise ValueError("the file is binary; export it as ASCII") from cause
+        lines = read_lines(path)
+    except InputError as cause:
+        if isinstance(cause.__cause__, UnicodeDecodeError):
+            raise ValueError("the file is binary; export it as ASCII") from cause
+        raise
     sections: dict[str, Section] = {}
     current: Section | None = None
     for line in lines:
@@ -369,7 +371,6 @@ def read_solid(path: str | Path | Any, *, edge_length: float = 0.05) -> TetMesh:
         raise InputError(f"mesh file {str(path)!r} does not exist; expected {', '.join(_TET_READERS)} or a surface")
     reader = _TET_READERS.get(place.suffix.lower())
     if reader is not None:
-        check_size(place)
         try:
             return reader(place)
         except InputError:

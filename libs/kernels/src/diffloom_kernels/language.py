@@ -35,7 +35,13 @@ DEVICE_OPTIONS: dict[str, Any] = {
 Anything = TypeVar("Anything")
 
 
-def device(function: Callable[..., Any] | None = None, *, inline: bool = True) -> Any:
+#: Hand-written adjoints of functions of numbers, by the Python function; derived adjoints call them.
+HAND_WRITTEN: dict[Callable[..., Any], Any] = {}
+
+
+def device(
+    function: Callable[..., Any] | None = None, *, inline: bool = True, adjoint_of: Callable[..., Any] | None = None
+) -> Any:
     """Decorate a function to be callable from kernels on every target: scalar CPU, SIMD lanes, CUDA and the simulator.
 
     The body must not allocate or raise. Floats come from the dtype of an array (``R = x.dtype.type``, then ``R(0.5)``),
@@ -45,15 +51,20 @@ def device(function: Callable[..., Any] | None = None, *, inline: bool = True) -
         function: Function of one element.
         inline: True to force inlining at every call. False leaves it to LLVM: for long bodies with loops that several
             passes share.
+        adjoint_of: Function of numbers whose adjoint this is: it takes the same arguments and the cotangent of the
+            result, and returns the cotangents of all that are floats. Derived adjoints of its callers call it.
 
     Returns:
         Function that compiled code can call; the plain function if compilation is disabled.
     """
     if function is None:
-        return partial(device, inline=inline)
-    if config.DISABLE_JIT:
-        return function
-    return compiler.make_device_function(function, {**DEVICE_OPTIONS, "forceinline": inline})
+        return partial(device, inline=inline, adjoint_of=adjoint_of)
+    made = function
+    if not config.DISABLE_JIT:
+        made = compiler.make_device_function(function, {**DEVICE_OPTIONS, "forceinline": inline})
+    if adjoint_of is not None:
+        HAND_WRITTEN[getattr(adjoint_of, "py_func", adjoint_of)] = made
+    return made
 
 
 #: Generic rules given to `overloaded`, in order, for compilers that do not read numba's registry.

@@ -102,6 +102,12 @@ class CompiledSystem:
         """Approximate time of the largest forward pass on one core [ns], by which the number of threads is chosen."""
         return 12.0 * max(sum(term.count for term in self.elements), *(nodes.count for _, nodes in self.sets))
 
+    @property
+    def has_adjoints(self) -> bool:
+        """True if each device function brings its adjoint."""
+        terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
+        return all(t.adjoint is not None for t in terms) and all(nodes.has_adjoints for _, nodes in self.sets)
+
     @cached_property
     def has_stages(self) -> bool:
         """True if a node term works in stages, which nodes have to wait for."""

@@ -27,7 +27,8 @@ SHAPE_KINDS = {"sphere": 0, "box": 1, "capsule": 2, "mesh": 3}
 class NodeMotion:
     """Motion of nodes while no force acts, as device functions with adjoints.
 
-    Values are tuples of numbers; ``arrays`` are those of the node set. An adjoint adds to rows i of ``adj_arrays``.
+    Values are tuples of numbers; ``arrays`` are those of the node set. An adjoint adds to rows i of ``adj_arrays``; one
+    that is None is derived from the source of its function.
 
     Args:
         drift: ``drift(i, h, q, u, *arrays) -> q, u``: free motion of node i over h [s]. A tumbling body changes its u
@@ -47,13 +48,19 @@ class NodeMotion:
     """
 
     drift: Device
-    drift_adjoint: Device
+    drift_adjoint: Device = None
     rate: Device = None
     rate_adjoint: Device = None
     project: Device = None
     project_adjoint: Device = None
     kicked_drift: Device = None
     kicked_drift_adjoint: Device = None
+
+    @property
+    def has_adjoints(self) -> bool:
+        """True if each function brings its adjoint."""
+        names = ("drift", "rate", "project", "kicked_drift")
+        return all(getattr(self, n) is None or getattr(self, f"{n}_adjoint") is not None for n in names)
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class NodeSet:
         acceleration: Device function ``acceleration(i, q, u, f, *arrays) -> du numbers``: acceleration of node i under
             the force f, free motion left out.
         acceleration_adjoint: ``acceleration_adjoint(i, q, u, f, *arrays, adj, *adj_arrays) -> adj_q, adj_u, adj_f``;
-            adds to rows i of ``adj_arrays``.
+            adds to rows i of ``adj_arrays``. None: it is derived from the source of ``acceleration``.
         arrays: Names and differentiable tensors (nodes,) or (nodes, c), at least one.
         motion: Motion between forces; q' = u by default, which needs dq = du.
         force_needed_by: Arrays whose gradient needs the true f backwards. When none of their gradients is asked for, f
@@ -85,8 +92,8 @@ class NodeSet:
     dq: int
     du: int
     acceleration: Device
-    acceleration_adjoint: Device
-    arrays: tuple[NamedTensor, ...]
+    acceleration_adjoint: Device = None
+    arrays: tuple[NamedTensor, ...] = ()
     motion: NodeMotion | None = None
     force_needed_by: tuple[str, ...] | None = None
     contact_points: ContactPoints | None = None
@@ -117,6 +124,11 @@ class NodeSet:
         """Number of nodes."""
         value = self.arrays[0][1]
         return int(value.shape[0]) if value.dim() else 0
+
+    @property
+    def has_adjoints(self) -> bool:
+        """True if acceleration and motion bring their adjoints."""
+        return self.acceleration_adjoint is not None and (self.motion is None or self.motion.has_adjoints)
 
     @property
     def slot(self) -> int:

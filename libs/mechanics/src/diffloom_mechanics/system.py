@@ -90,12 +90,17 @@ class Mechanics(Dynamics):
 
     @cached_property
     def compiled(self) -> CompiledSystem:
-        """Node sets and compiled terms."""
-        return CompiledSystem(
+        """Node sets and compiled terms; adjoints that they do not bring are derived."""
+        system = CompiledSystem(
             tuple(self.sets.items()),
             tuple(t for t in self.terms if isinstance(t, ElementTerm)),
             tuple(t for t in self.terms if isinstance(t, NodeTerm)),
         )
+        if system.has_adjoints:
+            return system
+        from diffloom_mechanics.derived_adjoints import complete
+
+        return complete(system)
 
     @cached_property
     def torch_terms(self) -> tuple[TorchTerm, ...]:

@@ -35,7 +35,7 @@ class ElementTerm:
             into its own rows of ``out``. Ask for fields of the clock by name, such as ``clock.row``.
         adjoint: ``adjoint(e, clock, q, u, nodes, *constants, *params, adj_f, adj_q, adj_u, *adj_params)`` reads the
             cotangent adj_f (nodes, du) of the nodal forces, writes the rows of e in adj_q and adj_u, and adds to its
-            own parameter rows.
+            own parameter rows. None: it is derived from the source of ``force``.
         constants: Arrays (elements, ...) without gradient.
         params: Names and tensors (elements,), (elements, c) or, when listed in ``per_step``, (1 or steps, elements).
         per_step: Names of parameters with one row per step.
@@ -46,7 +46,7 @@ class ElementTerm:
     name: str
     nodes: NDArray[np.int32] | Mapping[str, NDArray[np.int32]]
     force: Device
-    adjoint: Device
+    adjoint: Device = None
     constants: tuple[NDArray[Any], ...] = ()
     params: tuple[NamedTensor, ...] = ()
     per_step: tuple[str, ...] = ()
@@ -109,7 +109,8 @@ class NodeTerm:
         name: Name of the term in messages.
         force: ``force(i, clock, q, u, *constants, *params, *work)`` returns the du numbers of the force on node i.
         adjoint: ``adjoint(i, clock, q, u, *constants, *params, *work, adj_f, *adj_params)`` adds to its parameter rows
-            and returns the cotangents of q and u of node i as two tuples.
+            and returns the cotangents of q and u of node i as two tuples. None: it is derived from the source of
+            ``force``, unless the term has stages or reads a second set.
         constants: Arrays without gradient.
         params: Names and tensors (nodes, ...), one row per node.
         per_step: Names of parameters with one array per step, or one for all steps: (1 or steps, nodes, ...).
@@ -132,7 +133,7 @@ class NodeTerm:
 
     name: str
     force: Device
-    adjoint: Device
+    adjoint: Device = None
     constants: tuple[NDArray[Any], ...] = ()
     params: tuple[NamedTensor, ...] = ()
     per_step: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, NoGradient
+from diffloom.regular_files import read_bytes
 from diffloom_fitting.targets import Target
 from diffloom_fitting.validation import check_numbers, check_real
 from diffloom_video.images import read_image, resize
@@ -162,9 +164,8 @@ def make_track_target(track: str | Path | Sequence[Sequence[float]], scene: Scen
 def _read_track(path: Path) -> Tensor:
     """Return the rows of a CSV file; the columns may be in any order, among further ones."""
     with convert_errors(path.name, f"a table in CSV with {WANTED}"):
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
-        with path.open(newline="", encoding="utf-8-sig") as lines:
+        content = read_bytes(path, MOST_BYTES, what="track")
+        with io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="") as lines:
             table = csv.DictReader(lines)
             own = [name.strip() for name in table.fieldnames or ()]
             table.fieldnames = own

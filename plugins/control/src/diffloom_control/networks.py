@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from diffloom.interfaces import InputError, Model, Params
+from diffloom.regular_files import load_tensors, read_bytes
 from diffloom.validation import suggest_name
 from diffloom_control.observations import ImageObservation, SplineFeatures, StateObservation
 from diffloom_fitting.files import write_bytes
@@ -268,13 +269,10 @@ def load_policy(path: str | Path, policy: Policy) -> Policy:
     Raises:
         InputError: The file is missing, too large, or of another network.
     """
-    place, what = Path(path), f"weights {str(path)!r}"
-    if not place.is_file():
-        raise InputError(f"{what}: no such file")
-    if place.stat().st_size > MOST_BYTES:
-        raise InputError(f"{what}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
+    what = f"weights {str(path)!r}"
+    content = read_bytes(path, MOST_BYTES, what="weights")
     try:
-        found = torch.load(place, weights_only=True)
+        found = load_tensors(content, MOST_BYTES)
         given = {str(name): value for name, value in found.items() if isinstance(value, Tensor)}
     except Exception as error:  # files may be made up, so any error means that these are no weights
         raise InputError(f"{what}: these are no weights ({str(error)[:200] or type(error).__name__})") from error

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.errors import InputError
+from diffloom.regular_files import read_text
 
-__all__ = ["collect_changes", "override", "put_variants", "read_toml", "take_variants"]
+__all__ = ["collect_changes", "override", "put_variants", "read_experiment", "read_toml", "take_variants"]
 
 #: Largest experiment file that is read [bytes].
 MOST_BYTES = 16 * 2**20
@@ -32,18 +33,26 @@ def read_toml(place: Path) -> dict[str, Any]:
     Raises:
         InputError: The file is absent, too large, unreadable or not valid TOML.
     """
-    try:
-        if place.stat().st_size > MOST_BYTES:
-            raise InputError(f"experiment {str(place)!r}: it is larger than {MOST_BYTES / 2**20:.0f} MB")
-        text = place.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"experiment {str(place)!r}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"experiment {str(place)!r}: cannot be read ({error})") from error
+    text = read_experiment(place)
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{place.name}: this is not valid TOML: {error}") from error
+
+
+def read_experiment(place: str | Path) -> str:
+    """Return the text of an experiment file.
+
+    Args:
+        place: Path of the file, of at most 16 MB.
+
+    Returns:
+        The text.
+
+    Raises:
+        InputError: The file is absent, too large or unreadable.
+    """
+    return read_text(place, MOST_BYTES, what="experiment")
 
 
 def take_variants(data: dict[str, Any], name: str) -> dict[str, Mapping[str, Any]]:

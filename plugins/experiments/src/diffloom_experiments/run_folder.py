@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from diffloom.regular_files import load_tensors, read_bytes, read_text
 from diffloom_experiments.kinds import LoadedFile, recognise
 from diffloom_fitting.checkpoints import (
     append_record,
@@ -60,7 +61,7 @@ def restore_thread_count(folder: Path) -> None:
         folder: Run folder.
     """
     try:
-        count = int(json.loads((folder / "versions.json").read_text(encoding="utf-8"))["threads"])
+        count = int(json.loads(read_text(folder / "versions.json", MOST_CONFIG, follow=False))["threads"])
     except (OSError, ValueError, KeyError, TypeError):
         return
     if 1 <= count <= MOST_THREADS:
@@ -157,10 +158,7 @@ def _instead(path: Path) -> str:
 def _read(path: Path) -> FitState:
     """Return the state in a checkpoint file, after checking its version and checksum."""
     what = f"checkpoint {str(path)!r}"
-    with explain_errors(path, "read"):
-        if path.stat().st_size > MOST_BYTES:
-            raise FolderError(f"{what} is larger than a fit's state can be")
-        content = path.read_bytes()
+    content = read_bytes(path, MOST_BYTES, what="checkpoint", follow=False, error=FolderError)
     head = _HEAD.match(content)
     if head is None:
         raise FolderError(f"{what} is damaged or not a checkpoint of a fit: its first line is wrong")
@@ -170,7 +168,7 @@ def _read(path: Path) -> FitState:
     if hashlib.sha256(payload).hexdigest().encode() != head[2]:
         raise FolderError(f"{what} is damaged: its checksum does not match")
     try:
-        found = decode_state(torch.load(io.BytesIO(payload), weights_only=True))
+        found = decode_state(load_tensors(payload, MOST_BYTES))
         return check_state(found)
     except Exception as error:  # intact but forged: decoding may raise anything
         raise FolderError(f"{what} holds no state of a fit ({str(error)[:200] or type(error).__name__})") from error
@@ -272,6 +270,7 @@ class RunFolder:
         """
         path = Path(out) if out is not None else RunFolder.free_path(Path("runs"), stem)
         begun = (path / "checkpoint.pt").exists() or (path / "result.json").exists()
+        remove_leftovers(path)
         if (path / "config.json").exists() and (overwrite or not begun):
             for pattern in RUN_FILES:
                 for file in path.glob(pattern):
@@ -324,9 +323,7 @@ def read_config(folder: Path) -> tuple[dict[str, Any], Path, str]:
     """
     place = folder / "config.json"
     try:
-        if place.stat().st_size > MOST_CONFIG:
-            raise ValueError(f"config.json is larger than {MOST_CONFIG / 2**20:.0f} MB")
-        config: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        config: dict[str, Any] = json.loads(read_text(place, MOST_CONFIG, follow=False))
         raw, origin, name = config["experiment"], Path(config["folder"]), str(config["name"])
         if not isinstance(raw, dict):
             raise TypeError("config.json holds no experiment")

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from diffloom.regular_files import append_text, read_bytes
 from diffloom_fitting.files import FolderError, explain_errors, write_text
 from diffloom_fitting.loop import FitState, Record, StartOutcome
 from diffloom_fitting.optimisers import Progress
@@ -113,8 +115,8 @@ def append_record(path: Path, record: Record) -> None:
         path: The history.
         record: The record.
     """
-    with explain_errors(path), path.open("a", encoding="utf-8") as file:
-        file.write(_line(record))
+    with explain_errors(path):
+        append_text(path, _line(record))
 
 
 def read_history(path: Path, total: int | None = None) -> list[Record]:
@@ -130,14 +132,10 @@ def read_history(path: Path, total: int | None = None) -> list[Record]:
     Raises:
         FolderError: The history is damaged elsewhere, or too large.
     """
-    if not path.exists():
+    if not os.path.lexists(path):
         return []
-    with explain_errors(path, "read"):
-        if path.stat().st_size > MOST_BYTES:
-            raise FolderError(
-                f"history {str(path)!r} is larger than {MOST_BYTES / 2**30:.0f} GB; expected one that diffloom wrote"
-            )
-        text = path.read_bytes().decode("utf-8", errors="replace")
+    content = read_bytes(path, MOST_BYTES, what="history", follow=False, error=FolderError)
+    text = content.decode("utf-8", errors="replace")
     lines = text.split("\n")
     records: list[Record] = []
     for number, line in enumerate(lines[:-1], start=1):  # text after the last line break is empty or was cut off

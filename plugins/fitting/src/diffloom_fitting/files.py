@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import re
+import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,7 +56,8 @@ def new_file(path: Path) -> Iterator[Path]:
     Returns:
         The context manager, which gives the temporary path.
     """
-    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    # The random part prevents that a link is put there first.
+    beside = path.with_name(f".{path.stem}.{os.getpid()}-{secrets.token_hex(4)}{path.suffix}")
     with explain_errors(path):
         try:
             yield beside
@@ -70,9 +73,17 @@ def remove_leftovers(folder: Path) -> None:
         folder: Folder of the files.
     """
     for name in folder.glob(".*.*.*"):
-        owner = re.fullmatch(r"\..+\.(\d+)\.\w+", name.name)
-        if owner and not _runs(int(owner[1])):
+        owner = re.fullmatch(r"\..+\.(\d+)(?:-[0-9a-f]{8})?\.\w+", name.name)
+        if owner and (not _runs(int(owner[1])) or _is_old(name)):
             name.unlink(missing_ok=True)
+
+
+def _is_old(path: Path) -> bool:
+    """Return true if a file was not written to for a day: its number may be that of another process by now."""
+    try:
+        return time.time() - path.lstat().st_mtime > 86400.0
+    except OSError:
+        return False
 
 
 def _runs(process: int) -> bool:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import read_text
 from diffloom_fitting.checkpoints import read_history, rewrite_history
 from diffloom_fitting.files import FolderError, explain_errors, write_text
 from diffloom_fitting.goal_outcome import GoalOutcome
@@ -298,12 +299,7 @@ def load_result(folder: str | Path) -> Result:
         FolderError: There is no result, or it is of another version.
     """
     place = Path(folder) / "result.json" if Path(folder).is_dir() else Path(folder)
-    with explain_errors(place, "read"):
-        if place.stat().st_size > MOST_BYTES:
-            raise FolderError(
-                f"{str(place)!r} is larger than {MOST_BYTES / 2**20:.0f} MB; expected a result.json that diffloom wrote"
-            )
-        text = place.read_text(encoding="utf-8")
+    text = read_text(place, MOST_BYTES, what="result", follow=False, error=FolderError)
     try:
         return decode_result(json.loads(text), tuple(read_history(place.with_name("history.jsonl"))))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import read_bytes
 from diffloom_geometry.rotations import multiply_quaternions, rotate_vectors
 from diffloom_motion.clips import Array, Clip
 from diffloom_video.limits import MOST_BYTES, convert_errors, read_arrays
@@ -79,8 +81,6 @@ class Recording:
         """
         path = find_data(self.file, folder)
         with convert_errors(path.name, "an NPZ file or a table in CSV with one line a frame"):
-            if path.stat().st_size > MOST_BYTES:
-                raise InputError(f"{path.name}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
             pieces = self._npz(path) if path.suffix.lower() == ".npz" else self._csv(path)
             clips = [self._clip(name, piece) for name, piece in pieces]
         return clips if self.level is None else [turn_upright(clip, self.level) for clip in clips]
@@ -118,7 +118,8 @@ class Recording:
         return [(str(i), {kind: piece[:, c] for kind, c in places.items()}) for i, piece in enumerate(pieces)]
 
     def _csv(self, path: Path) -> list[tuple[str, dict[str, Array]]]:
-        with path.open(newline="", encoding="utf-8") as lines:
+        content = read_bytes(path, MOST_BYTES, what="recording")
+        with io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="") as lines:
             table = list(csv.DictReader(lines))
         names = [str(c) for columns in self.columns.values() for c in columns]
         wanted = [*names, *(() if self.clip is None else (self.clip,))]
@@ -160,7 +161,7 @@ def find_data(file: str, folder: Path | None) -> Path:
     if os.environ.get(DATA):
         places.append(Path(os.environ[DATA]) / file)
     for place in places:
-        if place.is_file():
+        if place.exists():
             return place
     raise InputError(
         f"recording.file: there is no {file!r}, and recordings are not part of diffloom: set {DATA} in the environment "

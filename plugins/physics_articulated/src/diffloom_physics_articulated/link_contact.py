@@ -96,7 +96,7 @@ class LinkContact:
         layout, count = self.layout, self.layout.trees
         law = self.law if contact is None else resolve_contact_law(contact)
         force, adjoint = link_contact(
-            shape.distance, shape.adjoint, law.normal(), law.friction.functions(), layout.balls, layout.scalars,
+            shape.distance, shape.adjoint, *law.device_functions(), layout.balls, layout.scalars,
             layout.rows,
         )  # fmt: skip
         turn = torch.eye(3, dtype=self.frame.dtype) if pose.turn is None else pose.turn

@@ -78,7 +78,7 @@ def build_link_contact_term(law: ContactLaw, bodies: NodeSet, link: Index, pairs
     values = law.resolve(touches.values)
     share = torch.as_tensor(touches.share(), dtype=bodies.arrays[0][1].dtype)
     each = {name: values[name] * (share if law.per_point(name) else 1.0) for name in law.names}
-    force, adjoint = link_pairs(law.normal(), law.friction.functions())
+    force, adjoint = link_pairs(*law.device_functions())
     margin = float(touches.points.roundness.max())
     constants = (*list_partners(link, pairs), *touches.points.arrays, *touches.shapes(margin).arrays)
     rows = pack_contact_rows(law, each, bodies.count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -12,6 +13,8 @@ from diffloom.validation import check_choice, suggest_name
 from diffloom_physics_articulated.link import DEFAULTS, VELOCITIES, Joint, Link, Tree, Vector
 from diffloom_physics_articulated.pieces import MassMoments, combine_moments, compute_inertia, numbers, read_piece
 
+#: Most links of a tree; one of more is no robot, and its matrices would not fit into memory.
+MOST_LINKS = 2000
 KEYS = (
     "name", "parent", "joint", "axis", "position", "orientation", "mass", "centre_of_mass", "inertia", "length",
     "along", "slender", "start", "start_orientation", "shapes", "contact",
@@ -24,27 +27,40 @@ def sort_links(name: str, links: Sequence[Link]) -> Tree:
     Raises:
         InputError: A name occurs twice, a parent is unknown, links form a ring, or a joint moves no mass.
     """
-    names = [link.name for link in links]
+    if len(links) > MOST_LINKS:
+        raise InputError(
+            f"it has {len(links)} links; expected at most {MOST_LINKS}: join links by fixed joints into one"
+        )
+    names = Counter(link.name for link in links)
     for link in links:
-        if names.count(link.name) > 1:
+        if names[link.name] > 1:
             raise InputError(f"two links are called {link.name!r}; give each a name of its own")
         if link.parent is not None and link.parent not in names:
             raise InputError(f"link {link.name!r}: no link is called {link.parent!r}{suggest_name(link.parent, names)}"
                              f"; there are {', '.join(names)}")  # fmt: skip
-    ordered: list[Link] = []
-    waiting = list(links)
-    while waiting:
-        ready = [link for link in waiting if link.parent is None or link.parent in {x.name for x in ordered}]
-        if not ready:
-            raise InputError(f"the links {', '.join(link.name for link in waiting)} carry each other in a ring; "
-                             "expected a tree that begins at the world")  # fmt: skip
-        ordered += ready
-        waiting = [link for link in waiting if link not in ready]
+    ordered = _sort_by_depth(links)
+    if len(ordered) < len(links):
+        carried = {link.name for link in ordered}
+        ring = ", ".join(name for name in names if name not in carried)
+        raise InputError(f"the links {ring} carry each other in a ring; expected a tree that begins at the world")
     moved = find_massless_joint(ordered)
     if moved is not None:
         raise InputError(f"link {moved!r}: its joint moves nothing that has mass; give it or a link it carries a mass, "
                          "or its joint an armature")  # fmt: skip
     return Tree(name, tuple(ordered))
+
+
+def _sort_by_depth(links: Sequence[Link]) -> list[Link]:
+    """Return the links that hang on the world, generation by generation; those of a ring are missing."""
+    children: dict[str | None, list[int]] = {}
+    for number, link in enumerate(links):
+        children.setdefault(link.parent, []).append(number)
+    ordered: list[Link] = []
+    generation = children.get(None, [])
+    while generation:
+        ordered += [links[number] for number in generation]
+        generation = sorted(child for number in generation for child in children.get(links[number].name, ()))
+    return ordered
 
 
 def find_massless_joint(links: Sequence[Link]) -> str | None:

@@ -8,10 +8,14 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import read_bytes
 from diffloom_physics_articulated.link import Vector
 
 LARGEST = 32 * 2**20
 """Size of the largest file that is accepted [bytes]."""
+
+DEEPEST = 300
+"""Depth to which elements may be nested."""
 
 Element = ElementTree.Element
 
@@ -114,12 +118,7 @@ class XmlFile:
 
 def parse(path: Path) -> Element:
     """Return the root of an XML file in UTF-8; a document type is refused, so that nothing is expanded or fetched."""
-    try:
-        data = path.read_bytes()
-    except OSError as cause:
-        raise InputError(f"{path}: cannot be read: {cause.strerror}") from cause
-    if len(data) > LARGEST:
-        raise InputError(f"{path.name}: has {len(data)} bytes; expected at most {LARGEST}")
+    data = read_bytes(path, LARGEST, what="model file")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
@@ -129,6 +128,24 @@ def parse(path: Path) -> Element:
             f"{path.name}: declares a document type or entities, which are not read; remove <!DOCTYPE ...>"
         )
     try:
-        return ElementTree.fromstring(text)
+        root = ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError) as cause:
         raise InputError(f"{path.name}: is not XML: {cause}") from cause
+    _check_elements(path, root)
+    return root
+
+
+def _check_elements(path: Path, root: Element) -> None:
+    """Raise InputError for elements nested too deep, and for parts that lie in other files."""
+    level, depth = [root], 1
+    while level:
+        if depth > DEEPEST:
+            raise InputError(f"{path.name}: elements are nested deeper than {DEEPEST}; expected a tree of bodies")
+        for element in level:
+            if str(element.tag).rpartition("}")[2] == "include":
+                named = next((value for key, value in element.attrib.items() if key.startswith("file")), "")
+                raise InputError(
+                    f"{path.name}: <include> of {named!r} is not read; put its content in place of the <include>, or "
+                    "save the model as one file (in MuJoCo: mj_saveLastXML)"
+                )
+        level, depth = [child for element in level for child in element], depth + 1

@@ -39,8 +39,9 @@ def build_self_collision_term(
     """
     from diffloom_physics_cloth.self_collision_kernels import self_contact, sort_sheet
 
+    normal, slopes = law.device_functions()
     push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = self_contact(
-        law.normal(), None if friction is None else law.friction.functions()
+        normal, None if friction is None else slopes
     )
     count, buckets = len(faces), round_up_to_power_of_two(max(len(faces), particles))
 

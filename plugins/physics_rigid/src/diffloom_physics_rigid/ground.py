@@ -34,7 +34,7 @@ def build_ground_term(
     if given is not None:
         reach = reach + unwrap_values(centre).double().norm(dim=-1).reshape(-1, count).amax(dim=0).cpu().numpy()
     reach = np.where(exempt, -np.inf, reach)
-    normal, friction = law.normal(), law.friction.functions()
+    normal, friction = law.device_functions()
     force, adjoint = body_ground_contact(normal, friction)
     return NodeTerm(
         "ground",

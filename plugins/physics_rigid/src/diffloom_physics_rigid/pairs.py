@@ -70,7 +70,7 @@ def build_pair_term(
     values = law.resolve(params)
     share = torch.tensor([compute_point_share(body) for body in bodies], dtype=values["contact_stiffness"].dtype)
     each = {name: broadcast(values[name], (count,)) * (share if law.per_point(name) else 1.0) for name in law.names}
-    force, adjoint = pair_contact(law.normal(), law.friction.functions())
+    force, adjoint = pair_contact(*law.device_functions())
     return NodeTerm(
         "collisions",
         force=force,

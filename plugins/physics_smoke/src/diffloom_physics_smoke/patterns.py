@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import IMAGE_FORMATS, MOST_IMAGE, check_pixels, open_regular
 from diffloom.validation import suggest_name
 
 Field = NDArray[np.float64]
@@ -78,12 +79,14 @@ def _read_image(path: Path, rows: int, columns: int) -> Field:
     from PIL import Image
 
     try:
-        with Image.open(path, formats=("PNG", "JPEG", "BMP", "TIFF", "WEBP")) as image:
+        with open_regular(path, MOST_IMAGE, what="image") as file, Image.open(file, formats=IMAGE_FORMATS) as image:
+            check_pixels(f"image {str(path)!r}", *image.size)
             small = image.convert("L").resize((columns, rows), Image.Resampling.BOX)
     except (OSError, ValueError, SyntaxError) as error:
         names = ", ".join(sorted(PATTERNS))
         raise InputError(
-            f"smoke: got smoke {str(path)!r}, which is neither a pattern ({names}) nor an image that can be read"
+            f"smoke: got smoke {str(path)!r}, which is neither a pattern ({names}) nor an image that can be read "
+            f"({error})"
             f"{suggest_name(str(path), sorted(PATTERNS))}"
         ) from error
     return np.asarray(small, dtype=np.float64)[::-1].reshape(-1) / 255.0

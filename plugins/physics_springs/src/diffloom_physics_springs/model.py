@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast
@@ -21,6 +22,7 @@ from diffloom.interfaces import (
     Surface,
     Trajectory,
 )
+from diffloom.validation import as_whole_number
 from diffloom_mechanics import Mechanics, Term, external_force, freeze_array, get_step_values, particles, springs
 from diffloom_mechanics.contact import ground, make_contact_specs, resolve_contact_law
 
@@ -61,6 +63,20 @@ def make_balls(centres: Tensor, radius: float) -> tuple[Tensor, Tensor]:
     return vertices.reshape(frames, -1, 3), (faces[None] + offsets).reshape(-1, 3)
 
 
+def read_pairs(springs: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    """Return pairs of particles as an array (springs, 2); raise InputError unless they are pairs of whole numbers."""
+    try:
+        given = np.asarray(springs)
+        pairs = given.reshape(-1, 2)
+    except ValueError as error:
+        raise InputError(f"springs: got {springs!r:.200}; expected pairs of particles such as (0, 1)") from error
+    if pairs.size and not (np.issubdtype(pairs.dtype, np.integer) and (np.abs(pairs) < 2**31).all()):
+        numbers = pairs.reshape(-1).tolist()
+        wrong = next((n for n in numbers if n != n or (not isinstance(n, int) and n % 1) or abs(n) >= 2**31), pairs[0])
+        raise InputError(f"springs: got particle {wrong!r} of type {pairs.dtype}; expected whole numbers below 2^31")
+    return pairs.astype(np.int32)
+
+
 class SpringsModel(Model):
     """Point masses joined by damped springs.
 
@@ -98,7 +114,7 @@ class SpringsModel(Model):
         self._start = torch.as_tensor(np.asarray(positions, dtype=np.float64))
         if self._start.dim() != 2 or self._start.shape[1] != 3:
             raise InputError(f"positions: got shape {tuple(self._start.shape)}; expected (particles, 3)")
-        self._pairs = freeze_array(np.asarray(springs, dtype=np.int32).reshape(-1, 2))
+        self._pairs = freeze_array(read_pairs(springs))
         self._check_pairs(len(self._start))
         self._fixed = np.zeros(len(self._start), dtype=bool)
         self._fixed[self._check_fixed(fixed)] = True
@@ -116,10 +132,11 @@ class SpringsModel(Model):
 
     def _check_fixed(self, fixed: Sequence[int]) -> list[int]:
         """Return the held particles; raise InputError unless they exist."""
-        for particle in fixed:
+        held = [as_whole_number("fixed", particle) for particle in fixed]
+        for particle in held:
             if not 0 <= particle < len(self._start):
                 raise InputError(f"fixed: got particle {particle}; expected 0 to {len(self._start) - 1}")
-        return list(fixed)
+        return held
 
     @classmethod
     def chain(cls, count: int = 10, length: float = 1.0, height: float = 1.0, **options: object) -> SpringsModel:

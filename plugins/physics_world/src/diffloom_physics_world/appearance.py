@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError, Material, Model, Surface
+from diffloom.regular_files import IMAGE_FORMATS, MOST_IMAGE, check_pixels, open_regular
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,16 @@ def _factor(given: Any, place: str, key: str) -> float | tuple[float, ...] | Ten
 def _image(given: object, place: str) -> Tensor:
     """Return an image (height, width, 3) in 0..1 from a file or an array."""
     if isinstance(given, str):
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
 
         try:
-            with Image.open(given) as opened:
+            with (
+                open_regular(given, MOST_IMAGE, what="texture") as file,
+                Image.open(file, formats=IMAGE_FORMATS) as opened,
+            ):
+                check_pixels(f"texture {given!r}", *opened.size)
                 return torch.from_numpy(np.asarray(opened.convert("RGB"), dtype=np.float64) / 255.0)
-        except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+        except (OSError, ValueError, SyntaxError) as error:
             raise InputError(f"{place}: texture {given!r} cannot be read: {error}") from error
     image = torch.as_tensor(given, dtype=torch.float64)
     if image.dim() != 3 or image.shape[2] != 3:

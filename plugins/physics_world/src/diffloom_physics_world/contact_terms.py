@@ -104,7 +104,7 @@ def _particles_bodies(
     """Return the contact of particles with rigid bodies, a term on each side."""
     from diffloom_physics_world.particle_body_kernels import particle_body
 
-    on_points, on_bodies = particle_body(law.normal(), law.friction.functions())
+    on_points, on_bodies = particle_body(*law.device_functions())
     members = points.members
     shapes = bodies.bodies.shapes(thickness)
     constants = (
@@ -136,7 +136,7 @@ def triangle_terms(
     """
     from diffloom_physics_world.body_triangle_kernels import body_triangle
 
-    on_particles, on_bodies = body_triangle(law.normal(), law.friction.functions())
+    on_particles, on_bodies = body_triangle(*law.device_functions())
     measure, push_corners, force, push_corners_adjoint, adjoint = on_particles
     faces, count = skin.faces, len(skin.faces)
     corners = faces.astype(np.int64)
@@ -171,7 +171,7 @@ def _bodies(name: str, law: ContactLaw, own: ContactSide, other: ContactSide) ->
     """Return the contact of rigid bodies with those of another set, a term on the first."""
     from diffloom_physics_world.body_body_kernels import body_body
 
-    force, adjoint = body_body(law.normal(), law.friction.functions())
+    force, adjoint = body_body(*law.device_functions())
     margin = max(float(side.bodies.points.roundness.max()) for side in (own, other))
     constants = tuple(
         array for side in (own, other) for array in (*side.bodies.points.arrays, *side.bodies.shapes(margin).arrays)
@@ -186,7 +186,7 @@ def _skins(name: str, law: ContactLaw, own: ContactSide, other: ContactSide, thi
     """Return the contact of particles and triangles of two sets, a term on the first."""
     from diffloom_physics_world.skin_kernels import skins, sort_other
 
-    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skins(law.normal(), law.friction.functions())
+    push_corners, push_vertex, push_corners_adjoint, push_vertex_adjoint = skins(*law.device_functions())
     faces, faces_o, count_o = own.faces, other.faces, other.nodes.count
     buckets = round_up_to_power_of_two(max(len(faces_o), count_o))
     return NodeTerm(

@@ -213,7 +213,7 @@ def equal_factors(law: ContactLaw) -> Mapping[str, float]:
     """Return each parameter of a pair of equal bodies relative to that of one, such as a half for stiffness, in
     series.
     """
-    normal, friction = law.normal(), law.friction.functions()
+    normal, friction = law.device_functions()
     ones = [(1.0,) * functions.width for functions in (normal, friction)]
     found = (*normal.pair(ones[0], ones[0]), *friction.pair(ones[1], ones[1]))
     return dict(zip(law.names, (float(value) for value in found), strict=True))

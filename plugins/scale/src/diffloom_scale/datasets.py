@@ -20,13 +20,16 @@ from torch import Tensor
 
 from diffloom import batch_surface, simulate
 from diffloom.interfaces import BatchError, InputError, NoGradient, SimulationError
+from diffloom.regular_files import read_bytes, read_text
 from diffloom.validation import check_choice
 from diffloom_experiments import Loaded, build_renderer, build_scene, build_truth, load_data, load_file
+from diffloom_experiments.changes import read_experiment
 from diffloom_experiments.run_folder import collect_versions
 from diffloom_fitting.files import explain_errors, write_bytes, write_text
 from diffloom_fitting.scene import MOST_SCENES, Scene, Sensor, draw_batch, join_scenes, sample_times
 from diffloom_fitting.targets import list_video_times
 from diffloom_scale.engines import Engine, LocalPool
+from diffloom_scale.video_dataset import MOST_SHARD, MOST_TOLD
 
 __all__ = ["Recipe", "make_dataset"]
 
@@ -308,7 +311,7 @@ def make_dataset(recipe: Recipe, folder: Path, engine: Engine, watch: Watch) -> 
     Raises:
         InputError: The folder holds another dataset.
     """
-    text = Path(recipe.file).read_text(encoding="utf-8")
+    text = read_experiment(recipe.file)
     content = compute_checksum(
         json.dumps([text, asdict(recipe), _list_libraries()], sort_keys=True, default=str).encode()
     )
@@ -361,8 +364,9 @@ def _find_shards(recipe: Recipe, folder: Path, content: str) -> tuple[list[int],
     missing: list[int] = []
     for number in _number_shards(recipe):
         try:
-            told = json.loads((folder / f"{_name_shard(number)}.json").read_text(encoding="utf-8"))
-            whole = compute_checksum((folder / _name_shard(number)).read_bytes()) == told["sha256"]
+            told = json.loads(read_text(folder / f"{_name_shard(number)}.json", MOST_TOLD, follow=False))
+            shard = read_bytes(folder / _name_shard(number), MOST_SHARD, follow=False)
+            whole = compute_checksum(shard) == told["sha256"]
         except (OSError, ValueError, KeyError):
             missing.append(number)
             continue
@@ -377,7 +381,7 @@ def _find_shards(recipe: Recipe, folder: Path, content: str) -> tuple[list[int],
 
 def _read_records(recipe: Recipe, folder: Path) -> Iterator[dict[str, Any]]:
     for number in _number_shards(recipe):
-        told = json.loads((folder / f"{_name_shard(number)}.json").read_text(encoding="utf-8"))
+        told = json.loads(read_text(folder / f"{_name_shard(number)}.json", MOST_TOLD, follow=False))
         yield {"name": _name_shard(number), **{key: told[key] for key in ("sha256", "bytes", "samples")}}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diffloom_fitting.files import explain_errors
+from diffloom.regular_files import append_text, read_text
+from diffloom_fitting.files import FolderError, explain_errors
 
 if TYPE_CHECKING:
     from diffloom_fitting import Result
@@ -121,6 +123,10 @@ def _flatten(value: Any) -> list[tuple[str, float]]:
     return [(f"{k}.{part}" if part else str(k), n) for k, entry in enumerate(value) for part, n in _flatten(entry)]
 
 
+#: Largest table of a history that is read [bytes].
+MOST_HISTORY = 2**30
+
+
 class CsvTable(Logger):
     """Logger that writes ``history.csv``: one line per iteration; a resumed run appends to it."""
 
@@ -131,19 +137,21 @@ class CsvTable(Logger):
     def begin(self, folder: Path, title: str, config: Mapping[str, Any]) -> None:
         self._path = folder / "history.csv"
         if self._path.exists():
-            with explain_errors(self._path, "read"), self._path.open(encoding="utf-8", newline="") as file:
-                self._columns = next(csv.reader(file), [])
+            text = read_text(self._path, MOST_HISTORY, what="history", follow=False, error=FolderError)
+            self._columns = next(csv.reader(io.StringIO(text, newline="")), [])
 
     def record(self, record: Record) -> None:
         row = {
             "total": record.total, "start": record.start, "stage": record.stage, "iteration": record.iteration,
             **flatten_record(record), "note": record.note,
         }  # fmt: skip
-        with explain_errors(self._path), self._path.open("a", encoding="utf-8", newline="") as file:
-            if not self._columns:
-                self._columns = list(row)
-                csv.writer(file).writerow(self._columns)
-            csv.writer(file).writerow([row.get(name, "") for name in self._columns])
+        lines = io.StringIO(newline="")
+        if not self._columns:
+            self._columns = list(row)
+            csv.writer(lines).writerow(self._columns)
+        csv.writer(lines).writerow([row.get(name, "") for name in self._columns])
+        with explain_errors(self._path):
+            append_text(self._path, lines.getvalue())
 
     def end(self, result: Result) -> None:
         """Do nothing, because every line is written at once.

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import read_text
+from diffloom_experiments.changes import read_experiment
 from diffloom_fitting import CmaEs, Experiment, Stage, StateError
 from diffloom_scale.engines import Engine, LocalPool
 
@@ -214,9 +216,7 @@ def write_outcome(kept: Path, data: dict[str, Any]) -> dict[str, Any]:
 def read_outcome(kept: Path) -> dict[str, Any] | None:
     """Return a finished case's outcome, or None where there is none or it is damaged: the case then runs again."""
     try:
-        if kept.stat().st_size > MOST_BYTES:
-            return None
-        found = json.loads(kept.read_text(encoding="utf-8"))
+        found = json.loads(read_text(kept, MOST_BYTES, follow=False))
         outcome, told = found["outcome"], found["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -249,13 +249,9 @@ def collect_outcomes(cases: Sequence[Case], store: str, engine: Engine) -> Itera
         else:
             yield number, found
     alone = isinstance(engine, LocalPool) and engine.jobs <= 1
-    tasks = [FitTask(cases[n], _read_text(cases[n].file), None if alone else 1) for n in missing]
+    tasks = [FitTask(cases[n], read_experiment(cases[n].file), None if alone else 1) for n in missing]
     for k, found in engine.run(fit_task, tasks):
         yield missing[k], write_outcome(places[missing[k]], found)
-
-
-def _read_text(file: str) -> str:
-    return Path(file).read_text(encoding="utf-8")
 
 
 Outcome = dict[str, Any]

@@ -6,7 +6,7 @@ import io
 import json
 import tarfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -14,7 +14,11 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import open_regular, read_text
 from diffloom_video.limits import ReadingLimits, check_pixels, convert_errors, read_arrays
+
+#: Largest shard and largest description of one [bytes].
+MOST_SHARD, MOST_TOLD = 2**36, 2**30
 
 
 class VideoDataset(Dataset[dict[str, Any]]):
@@ -34,7 +38,7 @@ class VideoDataset(Dataset[dict[str, Any]]):
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         try:
-            self.about: dict[str, Any] = json.loads((self.folder / "dataset.json").read_text(encoding="utf-8"))
+            self.about: dict[str, Any] = json.loads(read_text(self.folder / "dataset.json", MOST_TOLD, follow=False))
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{str(folder)!r}: not a dataset ({error}); expected a folder with a dataset.json, made by "
@@ -52,7 +56,7 @@ class VideoDataset(Dataset[dict[str, Any]]):
         path, told, seen = self._places[number]
         with (
             convert_errors(f"{path.name}, video {number}", "a sample that `diffloom dataset` made"),
-            open(path, "rb") as file,
+            open_regular(path, MOST_SHARD, what="shard", follow=False) as file,
         ):
             data = json.loads(_read(file, told))
             frames = _read_frames(_read(file, seen), self.about["format"], self.about["size"])
@@ -64,14 +68,17 @@ class VideoDataset(Dataset[dict[str, Any]]):
 def _find_samples(path: Path, kind: str) -> list[tuple[Path, tuple[int, int], tuple[int, int]]]:
     """Return offsets and lengths of JSON and video of each sample in a shard."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
-    with tarfile.open(path) as tar:
+    with (
+        open_regular(path, MOST_SHARD, what="shard", follow=False) as file,
+        tarfile.open(fileobj=file, mode="r:") as tar,
+    ):
         for member in tar:
             key, _, suffix = member.name.partition(".")
             found.setdefault(key, {})[suffix] = (member.offset_data, member.size)
     return [(path, parts["json"], parts[kind]) for key, parts in sorted(found.items()) if {"json", kind} <= set(parts)]
 
 
-def _read(file: io.BufferedReader, place: tuple[int, int]) -> bytes:
+def _read(file: BinaryIO, place: tuple[int, int]) -> bytes:
     """Read a part of a file."""
     file.seek(place[0])
     return file.read(place[1])

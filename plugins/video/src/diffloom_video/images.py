@@ -16,12 +16,10 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from diffloom.interfaces import InputError
-from diffloom_video.limits import check_pixels
+from diffloom.regular_files import IMAGE_FORMATS, MOST_IMAGE, check_pixels, open_regular
 
 __all__ = ["crop_frame", "list_images", "read_image", "resize", "scale_frame"]
 
-#: Formats that Pillow may open, independent of the ending of the file.
-FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 
 
@@ -64,7 +62,7 @@ def read_image(path: Path, mode: str = "RGB") -> NDArray[np.uint8]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # check_pixels is stricter
-            with Image.open(path, formats=FORMATS) as image:
+            with open_regular(path, MOST_IMAGE, what="image") as file, Image.open(file, formats=IMAGE_FORMATS) as image:
                 check_pixels(what, *image.size)
                 return np.asarray(image.convert(mode), dtype=np.uint8).copy()
     except InputError:

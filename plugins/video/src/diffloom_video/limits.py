@@ -6,7 +6,7 @@ import io
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import check_pixels, open_regular
 
 __all__ = ["MOST_BYTES", "MOST_FRAMES", "ReadingLimits", "check_pixels", "convert_errors", "read_arrays"]
 
-#: Largest number of pixels of an image or a frame: about 8000 x 8000.
-MOST_PIXELS = 2**26
 MOST_FRAMES = 200_000
 """Largest number of frames that are decoded, kept or not."""
 MOST_MEMORY = 4 * 2**30
@@ -27,24 +26,6 @@ MOST_MEMORY = 4 * 2**30
 MOST_SECONDS = 1800.0
 #: Largest file of arrays, packed or unpacked [bytes].
 MOST_BYTES = 2 * 2**30
-
-
-def check_pixels(what: str, width: int, height: int) -> None:
-    """Raise unless an image of this size may be read; call it before decoding, because a small file can claim any size.
-
-    Args:
-        what: Name of the image in errors.
-        width: Width [px].
-        height: Height [px].
-
-    Raises:
-        InputError: The image is empty or has more than MOST_PIXELS.
-    """
-    if width < 1 or height < 1 or width * height > MOST_PIXELS:
-        raise InputError(
-            f"{what}: it is {width} x {height} pixels; expected at least 1 x 1 and at most {MOST_PIXELS} in all; scale "
-            "it down first"
-        )
 
 
 @contextmanager
@@ -81,15 +62,16 @@ def read_arrays(source: Path | bytes, what: str, names: tuple[str, ...]) -> dict
     Raises:
         InputError: The file is damaged, too large or lacks an array.
     """
-    with convert_errors(what, f"an NPZ file with {' and '.join(names)}"):
-        if (len(source) if isinstance(source, bytes) else source.stat().st_size) > MOST_BYTES:
+    with convert_errors(what, f"an NPZ file with {' and '.join(names)}"), ExitStack() as stack:
+        if isinstance(source, bytes) and len(source) > MOST_BYTES:
             raise InputError(f"{what}: it is larger than {MOST_BYTES / 2**30:.0f} GB")
-        content = io.BytesIO(source) if isinstance(source, bytes) else source
+        content = stack.enter_context(
+            io.BytesIO(source) if isinstance(source, bytes) else open_regular(source, MOST_BYTES)
+        )
         with zipfile.ZipFile(content) as archive:
             if sum(part.file_size for part in archive.infolist()) > MOST_BYTES:
                 raise InputError(f"{what}: it unpacks to more than {MOST_BYTES / 2**30:.0f} GB")
-        if isinstance(content, io.BytesIO):
-            content.seek(0)
+        content.seek(0)
         with np.load(content, allow_pickle=False) as data:
             for name in names:
                 if name not in data:

@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import open_regular
 from diffloom_video.images import read_folder
 from diffloom_video.limits import check_pixels
 
@@ -64,6 +65,8 @@ class ImageFolder(VideoReader):
         return read_folder(path, rate)
 
 
+#: Largest file of a video [bytes].
+MOST_BYTES = 2**40
 #: Files that FFmpeg may open: formats that contain their frames, and no playlists, which name other files or addresses.
 _CLOSED = {
     "protocol_whitelist": "file",
@@ -90,10 +93,15 @@ class VideoFile(VideoReader):
     def chroma(self, path: Path) -> int:
         import av
 
-        with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
+        with open_video(path) as file, av.open(file, "r", options=_CLOSED) as container:
             kind = container.streams.video[0].codec_context.format
             parts = () if kind is None else kind.components
             return max((round(parts[0].width / part.width) for part in parts if part.is_chroma), default=1)
+
+
+def open_video(path: Path) -> BinaryIO:
+    """Open the file of a video; its frames are read one by one, so it may be large."""
+    return open_regular(path, MOST_BYTES, what="video")
 
 
 def _decode_frames(path: Path, rate: float | None) -> Iterator[tuple[float, Any]]:
@@ -101,8 +109,8 @@ def _decode_frames(path: Path, rate: float | None) -> Iterator[tuple[float, Any]
     import av
 
     try:
-        # "file:" prevents that a name is taken for an address.
-        with av.open(f"file:{path.absolute()}", options=_CLOSED) as container:
+        # An open file prevents that a name is taken for an address.
+        with open_video(path) as file, av.open(file, "r", options=_CLOSED) as container:
             if not container.streams.video:
                 raise InputError(f"video {path.name!r}: the file has no video in it; expected mp4, gif or similar")
             stream = container.streams.video[0]

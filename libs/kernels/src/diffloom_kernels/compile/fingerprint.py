@@ -29,6 +29,7 @@ _HOST_ONLY = (
     "__init__", "arena", "arguments", "cache", "cuda", "cuda_check", "cuda_findings", "doctor", "expressions",
     "fingerprint", "memory_bound", "notices", "plugin", "program", "prune", "ptx", "read", "specialise",
     "static_values", "thread_team", "threads", "write",
+    "adjoints", "calls", "lines", "loads", "operations", "rules", "source", "trace", "values",
 )  # fmt: skip
 #: Modules that affect the code of certain CUDA compilers only.
 _SHAPES_CUDA = {

@@ -113,7 +113,7 @@ def ground(
     from diffloom_mechanics.contact.point_kernels import ground_contact
 
     law = resolve_contact_law(contact)
-    force, adjoint = ground_contact(law.normal(), law.friction.functions())
+    force, adjoint = ground_contact(*law.device_functions())
     return NodeTerm(
         name,
         force=force,

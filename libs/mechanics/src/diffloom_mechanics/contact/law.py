@@ -20,18 +20,18 @@ class NormalFunctions(NamedTuple):
     Args:
         width: Number of parameters, 1 to 4.
         force: ``force(clock, c, vn, k) -> fn``.
-        adjoint: ``adjoint(clock, c, vn, k, adj_fn) -> adj_c, adj_vn, adj_k``.
+        adjoint: ``adjoint(clock, c, vn, k, adj_fn) -> adj_c, adj_vn, adj_k``; derived from the source if None.
         pair: ``pair(k, m)``: parameters of a contact between two bodies.
-        pair_adjoint: ``pair_adjoint(k, m, adj) -> adj_k``.
+        pair_adjoint: ``pair_adjoint(k, m, adj) -> adj_k``; derived from the source if None.
         lanes: True if force and adjoint also serve scenes side by side (see NodeTerm): ``where`` in place of ``if`` on
             data.
     """
 
     width: int
     force: Any
-    adjoint: Any
-    pair: Any
-    pair_adjoint: Any
+    adjoint: Any = None
+    pair: Any = None
+    pair_adjoint: Any = None
     lanes: bool = False
 
 
@@ -41,9 +41,9 @@ class FrictionFunctions(NamedTuple):
     Args:
         width: Number of parameters, 1 to 5.
         slope: ``slope(fn, speed, k) -> s``.
-        adjoint: ``adjoint(fn, speed, k, adj_s) -> adj_fn, t, adj_k``.
+        adjoint: ``adjoint(fn, speed, k, adj_s) -> adj_fn, t, adj_k``; derived from the source if None.
         pair: ``pair(k, m)``: parameters of a contact between two bodies.
-        pair_adjoint: ``pair_adjoint(k, m, adj) -> adj_k``.
+        pair_adjoint: ``pair_adjoint(k, m, adj) -> adj_k``; derived from the source if None.
         anisotropic: True if the last three parameters stretch the sliding velocity.
         turning: True if two radii follow the parameters, of torsional and of rolling friction of bodies.
         lanes: True if slope and adjoint also serve scenes side by side (see NodeTerm).
@@ -51,9 +51,9 @@ class FrictionFunctions(NamedTuple):
 
     width: int
     slope: Any
-    adjoint: Any
-    pair: Any
-    pair_adjoint: Any
+    adjoint: Any = None
+    pair: Any = None
+    pair_adjoint: Any = None
     anisotropic: bool = False
     turning: bool = False
     lanes: bool = False
@@ -97,6 +97,19 @@ class ContactLaw(ABC):
         Returns:
             The device functions.
         """
+
+    def device_functions(self) -> tuple[NormalFunctions, FrictionFunctions]:
+        """Return the device functions of the normal and the friction law; adjoints that they lack are derived.
+
+        Returns:
+            The device functions, each with an adjoint.
+        """
+        normal, friction = self.normal(), self.friction.functions()
+        if None not in (normal.adjoint, normal.pair_adjoint, friction.adjoint, friction.pair_adjoint):
+            return normal, friction
+        from diffloom_mechanics.contact.derived_laws import complete_friction, complete_normal
+
+        return complete_normal(normal), complete_friction(friction)
 
     @abstractmethod
     def damping(self, restitution: float, reference_speed: float, stiffness: float, mass: float) -> float:

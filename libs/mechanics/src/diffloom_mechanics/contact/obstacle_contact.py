@@ -40,17 +40,29 @@ class ObstacleShape:
         distance: ``distance(i, p, size, layout, table) -> d, n``: signed distance [m], negative inside, and unit normal
             at the point p in the frame of the shape. Row i of ``size`` (nodes, sizes) holds its sizes.
         adjoint: ``adjoint(i, p, size, layout, table, adj_d, adj_n, adj_size) -> adj_p``: transpose of ``distance``,
-            with the derivative of the normal; adds to row i of ``adj_size``.
+            with the derivative of the normal; adds to row i of ``adj_size``. Derived from the source if None.
         layout: Array of integers that both read.
         table: Array of reals that both read.
         slope: Largest change of d per metre: 1 for exact distances, infinite if unknown.
     """
 
     distance: Any
-    adjoint: Any
+    adjoint: Any = None
     layout: NDArray[np.int32] = field(default_factory=lambda: _make_empty(np.int32))
     table: NDArray[np.float64] = field(default_factory=lambda: _make_empty(np.float64))
     slope: float = 1.0
+
+    def complete(self) -> ObstacleShape:
+        """Return the shape with an adjoint, which is derived if it brings none.
+
+        Returns:
+            The shape.
+        """
+        if self.adjoint is not None:
+            return self
+        from diffloom_mechanics.contact.derived_laws import derive_distance_adjoint
+
+        return replace(self, adjoint=derive_distance_adjoint(self.distance))
 
 
 @dataclass(frozen=True)
@@ -173,6 +185,7 @@ def obstacle(
     reason = refuse_obstacles(context.nodes)
     if reason is not None:
         raise InputError(f"term {name!r}: {reason}")
+    shape = shape.complete()
     if isinstance(context.nodes.touches, TouchingLinks):
         law = resolve_contact_law(contact)
         names = {*law.names, *(spec.name for spec in law.extra_specs)}
@@ -183,7 +196,7 @@ def obstacle(
     turn = torch.eye(3, dtype=context.dtype) if pose.turn is None else pose.turn
     make = particle_obstacle if points is None else body_obstacle
     law = resolve_contact_law(contact)
-    force, adjoint = make(shape.distance, shape.adjoint, law.normal(), law.friction.functions())
+    force, adjoint = make(shape.distance, shape.adjoint, *law.device_functions())
     own = () if points is None else (np.array([shape.slope]), *points.arrays)
     return NodeTerm(
         name,

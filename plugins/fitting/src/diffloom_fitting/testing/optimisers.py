@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from diffloom.regular_files import load_tensors
 from diffloom_fitting.checkpoints import decode_state, encode_state
 from diffloom_fitting.driver import pose, run_search, run_searches
 from diffloom_fitting.objective import Objective
@@ -145,7 +146,7 @@ def checkpoint(subject: OptimiserSubject) -> None:
     buffer = io.BytesIO()
     torch.save(kept, buffer)
     buffer.seek(0)
-    resumed = decode_state(torch.load(buffer, weights_only=True))
+    resumed = decode_state(load_tensors(buffer.getvalue(), 2**31))
     whole = advance(subject, objective, half, 3)
     same_progress("with and without a pause", whole, advance(subject, objective, resumed, 3))
 

@@ -12,6 +12,7 @@ from PIL import Image
 from torch import Tensor
 
 from diffloom.interfaces import NoGradient
+from diffloom.regular_files import read_bytes
 from diffloom_fitting import Experiment, Result
 from diffloom_fitting.files import write_bytes
 from diffloom_fitting.scene import View
@@ -48,7 +49,7 @@ def write_control_page(folder: Path, experiment: Experiment, result: Result) -> 
     write_video(motion, _join_motion(view, target.frames, target.masks, target.times + offset), (count - 1) / span)
     charts = [_chart_control(folder, name, rows, scene.dt) for name, rows in view.control.items()]
     return {
-        "motion": embed(motion.read_bytes(), "video/mp4"),
+        "motion": embed(read_bytes(motion, 2**30, follow=False), "video/mp4"),
         "controls": charts,
         "path": _chart_path(view, experiment).svg(),
         "effort": result.goal.effort if result.goal is not None else None,
