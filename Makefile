@@ -15,7 +15,11 @@ HASH := $(shell cat $(INPUTS) | { sha256sum 2>/dev/null || shasum -a 256; } | cu
 RUN := $(VENV)/installed-run-$(HASH)
 STAMP := $(VENV)/installed-dev-$(HASH)
 CUDA := $(VENV)/installed-cuda-$(HASH)
-INSTALL := $(if $(shell command -v uv),uv pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -q) -c constraints.txt
+# uv does not read pip's settings, so it is told the two that decide which build of PyTorch comes. Neither compiles modules
+# ahead: Python does so for the few that are used.
+UV := $(shell command -v uv)
+UV_SETTINGS := UV_FIND_LINKS="$${UV_FIND_LINKS-$$PIP_FIND_LINKS}" UV_EXTRA_INDEX_URL="$${UV_EXTRA_INDEX_URL-$$PIP_EXTRA_INDEX_URL}"
+INSTALL := $(if $(UV),$(UV_SETTINGS) $(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -q --no-compile) -c constraints.txt
 # A worker that has to compile everything anew grows to some 3 GB, and there is more on a machine than tests.
 WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/meminfo 2>/dev/null || echo 1)
 BUILD_LEFTOVERS := build $(addsuffix build,$(PACKAGES))
@@ -38,6 +42,7 @@ $(BIN)/python:
 $(RUN): $(INPUTS) | $(BIN)/python
 	@echo "Installing into $(VENV): the first time this takes a few minutes."
 	$(INSTALL) -r requirements.txt
+	$(BIN)/python tools/remove_library_tests.py
 	@rm -f $(VENV)/installed-* && touch $@
 
 $(STAMP): $(RUN)
@@ -98,14 +103,14 @@ bench: $(STAMP) ## Run every benchmark
 docs: $(STAMP) ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
-wheel-files: $(STAMP) ## Build all wheels into wheels/
-	rm -rf wheels $(BUILD_LEFTOVERS)
-	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w wheels $(addprefix ./,$(PACKAGES)) .
-	rm -rf $(BUILD_LEFTOVERS)
+wheel-files: $(STAMP) ## Build all wheels into wheels/, and check what a package index would refuse
+	rm -rf wheels
+	$(BIN)/python tools/build_wheels.py wheels
+	$(BIN)/twine check --strict wheels/*.whl
 
 wheels: wheel-files ## Build all wheels, install them into a fresh environment and list the plugins there
 	$(PYTHON) -m venv build/wheel-venv
-	build/wheel-venv/bin/python -m pip install -q -c constraints.txt --find-links wheels "diffloom[all]" wheels/*.whl
+	build/wheel-venv/bin/python -m pip install -q -c constraints.txt --find-links wheels "diffloom[plugins]"
 	build/wheel-venv/bin/python -m pip check
 	DIFFLOOM_STRICT_PLUGINS=1 build/wheel-venv/bin/diffloom plugins
 	rm -rf build/wheel-venv

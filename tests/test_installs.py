@@ -11,6 +11,7 @@ import venv
 import zipfile
 from pathlib import Path
 
+import build_wheels
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,8 +51,6 @@ def build(folders: list[Path], built: Path) -> None:
     subprocess.run([*pip, *map(str, folders)], check=True)
 
 
-LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "wheels", "site", "tests", "*.egg-info", "__pycache__")
-
 SIMULATE = """
 import sys
 import torch
@@ -79,7 +78,7 @@ def test_a_model_and_a_renderer_install_only_their_requirements(bare_environment
     assert not {"diffloom-fitting", "diffloom-studio", "diffloom-testing", "diffloom-video"} & expected
     copy = tmp_path / "source"
     for name in expected:
-        shutil.copytree(ROOT / FOLDERS[name], copy / FOLDERS[name], ignore=LEFT_OUT)
+        shutil.copytree(ROOT / FOLDERS[name], copy / FOLDERS[name], ignore=build_wheels.LEFT_OUT)
     build([copy / FOLDERS[name] for name in sorted(expected)], tmp_path / "wheels")
     bare_environment.pip("install", "--no-index", "--find-links", str(tmp_path / "wheels"), *asked)
     names = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions() if 'diffloom' in d.name))"
@@ -97,10 +96,9 @@ def test_a_model_and_a_renderer_install_only_their_requirements(bare_environment
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory) -> Path:
-    """Wheels of all distributions, built from a copy so that nothing is left behind in the repository."""
-    copy, built = tmp_path_factory.mktemp("source") / "diffloom", tmp_path_factory.mktemp("wheels")
-    shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
-    build([copy, *(copy / folder for folder in FOLDERS.values())], built)
+    """Wheels of all distributions."""
+    built = tmp_path_factory.mktemp("wheels")
+    build_wheels.build(built)
     return built
 
 
@@ -188,6 +186,6 @@ def test_a_plugin_installs_with_what_it_requires(fresh, plugin):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_all_wheels_install_together(fresh):
-    fresh.install("--find-links", str(fresh.wheels), "diffloom[all]", *map(str, fresh.wheels.glob("*.whl")))
+    fresh.install("--find-links", str(fresh.wheels), "diffloom[plugins]")
     fresh.pip("check")
     assert set(fresh.plugins()) == with_plugin(set(FOLDERS))

@@ -5,8 +5,11 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
+import build_wheels
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -226,3 +229,74 @@ def test_metadata_keep_loose_ranges():
 def test_the_environment_is_consistent():
     result = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=label)
+def test_every_distribution_has_the_licence_and_the_addresses_of_the_project(folder):
+    assert metadata(folder)["project"]["urls"] == metadata(ROOT)["project"]["urls"]
+    assert metadata(folder)["project"]["license-files"] == ["LICENSE"]
+    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=label)
+def test_links_of_a_readme_become_absolute(folder):
+    page = build_wheels.link_absolutely((folder / "README.md").read_text(), folder, ROOT)
+    targets = re.findall(r"\]\(([^)\s]+)", page)
+    assert not [target for target in targets if not target.startswith(("https://", "#"))]
+    version = metadata(ROOT)["project"]["version"]
+    ours = [target for target in targets if target.startswith(metadata(ROOT)["project"]["urls"]["Source"])]
+    for target in ours:
+        kind, place = re.fullmatch(
+            rf".*/diffloom/(raw|blob|tree)/v{re.escape(version)}/([^#]+)(?:#.*)?", target
+        ).groups()
+        assert (ROOT / place).is_dir() == (kind == "tree"), target
+        assert (ROOT / place).exists() and (kind == "raw") == place.endswith(".png"), target
+
+
+def test_a_link_that_leads_nowhere_stops_the_build():
+    with pytest.raises(FileNotFoundError, match="nowhere.md"):
+        build_wheels.link_absolutely("[a](nowhere.md)", ROOT, ROOT)
+
+
+def test_an_image_that_is_a_link_becomes_absolute_twice():
+    page = build_wheels.link_absolutely("[![a](docs/images/demo.png)](docs/index.md#four-parts)", ROOT, ROOT)
+    assert re.fullmatch(r"\[!\[a\]\(https://\S+/raw/\S+demo.png\)\]\(https://\S+/blob/\S+index.md#four-parts\)", page)
+
+
+def test_built_wheels_have_licence_addresses_and_a_page_that_an_index_takes(tmp_path):
+    build_wheels.build(tmp_path, {"core", "physics_fem"})
+    wheels = sorted(tmp_path.glob("*.whl"))
+    assert [wheel.name.split("-")[0] for wheel in wheels] == ["diffloom_core", "diffloom_physics_fem"]
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            (place,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+            headers = message_from_bytes(archive.read(place))
+            licence = archive.read(f"{Path(place).parent.as_posix()}/licenses/LICENSE")
+        assert licence == (ROOT / "LICENSE").read_bytes()
+        found = dict(text.split(", ", 1) for text in headers.get_all("Project-URL"))
+        assert found == metadata(ROOT)["project"]["urls"]
+        assert "](https://" in headers.get_payload() and "](.." not in headers.get_payload()
+    checked = [sys.executable, "-m", "twine", "check", "--strict", *map(str, wheels)]
+    result = subprocess.run(checked, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+
+
+#: Extras that `all` leaves out, because they need the GPU to match, or exclude each other.
+WITH_A_GPU = {("diffloom-kernels", "cuda"), ("diffloom-kernels", "cuda-mlir")}
+
+
+def test_the_extra_all_brings_every_extra():
+    asked = [Requirement(text) for text in metadata(ROOT)["project"]["optional-dependencies"]["all"]]
+    brought = {(requirement.name, extra) for requirement in asked for extra in requirement.extras}
+    projects = [metadata(folder)["project"] for folder in PACKAGES]
+    offered = {(project["name"], extra) for project in projects for extra in project.get("optional-dependencies", {})}
+    assert brought - {("diffloom", "plugins")} == offered - WITH_A_GPU
+
+
+def test_a_plain_install_brings_what_the_demo_needs():
+    project = metadata(ROOT)["project"]
+    names = {Requirement(text).name for text in project["dependencies"]}
+    demo = tomllib.loads((ROOT / "plugins/studio/src/diffloom_studio/demo/demo.toml").read_text())
+    renderers = {name for name, settings in demo["renderer"].items() if isinstance(settings, dict)}
+    needed = {f"diffloom-render-{name}" for name in renderers} | {f"diffloom-physics-{demo['model']['name']}"}
+    assert needed | {"diffloom-core", "diffloom-studio"} == names
