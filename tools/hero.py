@@ -21,7 +21,7 @@ from diffloom.interfaces import AmbientLight, DirectionalLight
 
 PLACE = Path(__file__).resolve().parents[1] / "docs" / "images" / "hero.webp"
 SIZE, FOOT, GAP = 272, 56, 6  # panel, caption and gap [px]
-FRAMES, RATE = 24, 25  # of one pass of the clip
+FRAMES, RATE = 24, 25  # frames of the clip, and their number per second
 SKY = (0.87, 0.90, 0.94)
 TRUTH = {"shear_modulus": 3e4, "velocity": [1.35, 0.5, 0.2]}
 START = {"shear_modulus": 1e4, "velocity": [0.8, 0.2, 0.0]}
@@ -46,7 +46,7 @@ def make_scene(renderer, size, dtype=torch.float32):
 
 
 def main(draft: bool) -> None:
-    """Draw the video, fit it, draw what was found, and write the loop."""
+    """Draw the video, fit it, draw the fit, and write the loop."""
     mitsuba = get_renderer("mitsuba")(
         mode="photorealistic", samples=40, ground=0.0, ground_colour=(0.66, 0.70, 0.76), background=SKY
     )

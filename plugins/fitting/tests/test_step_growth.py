@@ -23,4 +23,4 @@ def test_models_that_suggest_a_step_are_warned_of_it(monkeypatch):
         refuse_long_steps(toy_scene(steps=4, drag=52.0), {})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        refuse_long_steps(toy_scene(steps=4, drag=20.0), {})
+        refuse_long_steps(toy_scene(steps=4, drag=1.0), {})

@@ -2,15 +2,16 @@
 
 import pytest
 import torch
-from coverage_scenes import LIGHTS, VIEW, random_scene
+from coverage_scenes import LIGHTS, VIEW
 
 from diffloom.interfaces import Camera, Material, Surface
 from diffloom_kernels import num_threads, set_num_threads, threads
 from diffloom_render_coverage.renderer import CoverageRenderer
+from diffloom_testing.scenes import make_occluded
 
 
 def drawn(dtype, target="auto"):
-    scene = random_scene(3)
+    scene = make_occluded(3)
     vertices = torch.cat([scene.vertices, scene.vertices + 0.1]).to(dtype).requires_grad_()
     surface = Surface(vertices, scene.faces, colours=scene.colours.to(dtype), material=Material("phong"))
     view = Camera(**{k: v.to(dtype) if isinstance(v, torch.Tensor) else v for k, v in vars(VIEW).items()})

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from coverage_scenes import LIGHTS, OCTAHEDRON, VIEW, D, random_scene
+from coverage_scenes import LIGHTS, VIEW, D
 
 from diffloom.interfaces import FaceMaterials, Material, Surface, Texture
 from diffloom_render_coverage import last_tally
 from diffloom_render_coverage.renderer import CoverageRenderer
+from diffloom_testing.scenes import make_occluded, octahedron_faces
 
 #: Scenes of the long comparison, and steps of its differences: the best counts.
 SCENES, STEPS = 200, (1e-5, 1e-6, 1e-7)
@@ -49,7 +50,7 @@ def worst_of(seeds):
     """The largest error relative to the gradient's length, and how many scenes have a slope that jumps."""
     worst, jumps = 0.0, 0
     for seed in seeds:
-        scene = random_scene(seed)
+        scene = make_occluded(seed)
 
         def make(values, scene=scene):
             surface = replace(scene, vertices=values["vertices"], colours=values["colours"])
@@ -77,7 +78,7 @@ def test_gradients_of_200_random_scenes_are_exact():
 
 @pytest.mark.parametrize("shading", ["lambert", "phong"])
 def test_lights_and_materials(shading):
-    scene = random_scene(1)
+    scene = make_occluded(1)
     kinds = FaceMaterials(
         (Material(shading, 0.7, 0.8, 0.4, 6.0), Material("unlit")), (torch.arange(len(scene.faces)) % 3 == 0).long()
     )
@@ -101,7 +102,7 @@ def test_lights_and_materials(shading):
 
 @pytest.mark.parametrize("frames", [1, 2])
 def test_textures(frames):
-    scene = random_scene(2)
+    scene = make_occluded(2)
     random = torch.Generator().manual_seed(4)
     image = torch.rand((frames, 5, 4, 3), generator=random, dtype=D)
     uv = 0.1 + 0.8 * torch.rand((scene.vertices.shape[1], 2), generator=random, dtype=D)
@@ -133,7 +134,7 @@ def test_faces_cut_at_the_near_plane():
 
 def test_an_area_grows_with_its_outline():
     """d area / d radius of a sphere's polygons: the shoelace formula's own derivative, found without pixels."""
-    vertices, faces = random_scene(0).vertices[:, 6:12], OCTAHEDRON
+    vertices, faces = make_occluded(0).vertices[:, 6:12], octahedron_faces()
     factor = torch.ones((), dtype=D, requires_grad=True)
     alpha = CoverageRenderer().render(Surface(factor * vertices, faces), VIEW, outputs=("silhouette",)).silhouette
     found = float(torch.autograd.grad(alpha.sum(), factor)[0])
@@ -159,5 +160,5 @@ def test_intersections_are_counted():
     CoverageRenderer().render(Surface(cross[None], torch.arange(6).reshape(2, 3)), VIEW)
     assert last_tally().crossing > 3
     assert last_tally().crowded == 0
-    CoverageRenderer().render(random_scene(0), VIEW)
+    CoverageRenderer().render(make_occluded(0), VIEW)
     assert last_tally().crossing == 0

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import InputError, NoGradient
-from diffloom_experiments import build_scene, load_file
-from diffloom_experiments.experiments import build_truth
+from diffloom_experiments import build_scene, build_truth, load_file
 from diffloom_scale import VideoDataset
 from diffloom_scale.datasets import Recipe, make_dataset
 from diffloom_scale.engines import LocalPool

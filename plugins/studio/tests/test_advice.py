@@ -6,7 +6,8 @@ import pytest
 from toy_results import SURE, result
 
 from diffloom_fitting.loop import Record
-from diffloom_studio.report.page_data import cite, give_advice
+from diffloom_studio.report.advice import give_advice
+from diffloom_studio.report.page_data import cite
 
 
 def test_a_green_fit_needs_no_advice():

@@ -9,13 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from browser import CHROMIUM, Browser
 from click.testing import CliRunner
 from PIL import Image
 from toy_file import TOY
 
+from diffloom_fitting import Estimate, Result
+from diffloom_fitting.trust import Uncertainty
 from diffloom_studio.commands.run import run
+from diffloom_studio.report.page_data import make_rows
 from diffloom_studio.report.panels import HEAD
+from diffloom_studio.report.trust_charts import draw_correlations
 from diffloom_video import read_video
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
@@ -64,9 +69,48 @@ def test_the_report_is_complete_and_self_contained(report):
     assert found.open == []
     assert all(source.startswith(("data:", "#")) for source in found.sources)
     assert "A &lt;thrown&gt; triangle" in page
-    assert page.count("<svg") == 3
-    for text in ("Estimates", "gravity", "m/s²", "gradient checked", "Time by part", "in the holdout"):
+    assert page.count("<svg") >= 3
+    for text in ("found", "gravity", "m/s²", "gradient checked", "Time by part", "in the holdout", "What to try next"):
         assert text in page
+
+
+def test_nothing_is_said_three_times(report):
+    """The verdict's level, its sentences and the values stand once; cite repeats the level."""
+    page = re.sub(r"<(style|script|details|svg).*?</\1>", "", report.read_text(), flags=re.DOTALL)
+    words = re.sub(r"<[^>]+>", " ", page)
+    level = re.search(r"verdict (green|amber|red)", words)[1]
+    assert len(re.findall(rf"\b{level}\b", words)) <= 2
+    for finding in re.findall(r'<li class="(?:green|amber|red)"><b>\w+</b> (.*?)</li>', page):
+        assert page.count(finding) == 1
+
+
+def test_vectors_are_rows_of_x_y_z_with_deviations():
+    e = Estimate("velocity", "m/s", torch.zeros(3), torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0.1, 0.2, 0.3]),
+                 torch.tensor([1.0, 2.0, 2.0]))  # fmt: skip
+    found = Result((e,), torch.zeros(3), 0.1, 1.0, "done", 3, 4, 1.0, 10)
+    rows = make_rows(found)
+    assert [row["unknown"] for row in rows] == [["velocity x"], ["velocity y"], ["velocity z"]]
+    (heading,) = {"found", "reached"} & set(rows[0])
+    assert rows[1][heading] == ["2.00 ± 0.20"]
+    assert rows[2]["error"] == ["33 %"]
+    assert rows[2]["truth"] == ["2"]
+
+
+def test_profiles_rise_on_both_sides_and_correlations_are_a_map(report):
+    page = report.read_text()
+    part = page[page.index("What the video determines") :]
+    drawing = re.search(r"<polyline points=\"([^\"]+)\"", part)[1]
+    heights = [float(point.split(",")[1]) for point in drawing.split()]
+    assert len(heights) >= 5
+    assert heights[len(heights) // 2] > max(heights[0], heights[-1])  # the page counts downwards
+    sure = Uncertainty({}, 0.1, 1.0, torch.tensor([[1.0, -0.5], [-0.5, 1.0]]))
+    e = Estimate("a", "", torch.zeros(()), torch.ones(()), torch.ones(()))
+    drawn = draw_correlations(
+        Result((e,), torch.zeros(2), 0.1, 1.0, "", 3, 4, 1.0, 10, uncertainty=sure), ["a", "b[1]"]
+    )
+    assert drawn.count("<rect") == 4
+    assert "-0.50" in drawn
+    assert "b y" in drawn
 
 
 def test_the_videos_show_target_start_and_fit(report):
@@ -145,7 +189,7 @@ def test_the_report_in_a_browser(report, browser, width, dark):
     page.wait("diffloom.ready")
     assert page.ask("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
     assert page.ask("document.querySelector('.found').scrollWidth - document.querySelector('.wide').clientWidth") <= 0
-    widths = page.ask("[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width)")
+    widths = page.ask("[...document.querySelectorAll('.drawings svg')].map(s => s.getBoundingClientRect().width)")
     assert len(widths) >= 3
     assert max(widths) - min(widths) < 1.0
     assert 0 < max(widths) <= width
@@ -176,13 +220,18 @@ def test_clicking_through_the_report(report, browser):
     assert page.ask(SOLID) != solid
     assert "0.20" in page.ask("document.querySelector('.panels figcaption').textContent")
     assert "0.20" in page.ask("document.querySelector('.scrub output').textContent")
-    page.click("input[value=difference]")
-    difference = page.ask(SHOWN)
-    assert difference[0] == later[0]
-    assert difference[1] != later[1]
-    assert difference[2] != later[2]
+    page.click("input[value=residual]")
+    residual = page.ask(SHOWN)
+    assert residual[0] == later[0]
+    assert residual[1] != later[1]
+    assert residual[2] != later[2]
+    assert "% of full brightness" in page.ask("document.getElementById('residual-scale').textContent")
     page.click("input[value=overlay]")
-    assert page.ask(SHOWN)[1] not in (difference[1], later[1])
+    assert page.ask(SHOWN)[1] not in (residual[1], later[1])
+    start = "document.querySelector('.motion .start').offsetWidth"
+    assert page.ask(start) == 0
+    page.click("input[name=guess]")
+    assert page.ask(start) > 0
     page.ask("diffloom.viewer.eye.far *= 8, diffloom.viewer.redraw()")  # so far that the camera itself is in view
     solid = page.ask(SOLID)
     scale = "document.getElementById('scale').hidden"
@@ -194,6 +243,17 @@ def test_clicking_through_the_report(report, browser):
     page.click("input[name=colour][value='']")
     assert page.ask(SOLID) == solid
     assert page.ask(scale)
+    assert page.ask("[...document.querySelectorAll('#labels .body')].map(s => s.textContent)") == [
+        "start",
+        "fit",
+        "truth",
+    ]
+    assert page.ask("getComputedStyle(document.querySelector('#labels .body')).color") == page.ask(
+        "getComputedStyle(document.querySelector('.choices i.start')).backgroundColor"
+    )
+    page.click(".pad [data-do=left]")
+    assert page.ask(SOLID) != solid
+    solid = page.ask(SOLID)
     for choice in ("input[name=body][value=start]", "input[value=apart]", "input[name=frusta]"):
         page.click(choice)
         changed = page.ask(SOLID)
@@ -231,3 +291,29 @@ def test_a_report_shows_exposure_and_rolling_shutter(tmp_path, toy_registry, mon
 
 def test_reports_name_no_place_outside_the_run(report):
     assert str(Path.home()) not in report.read_text()
+
+
+@needs_chromium
+def test_the_first_screen_shows_video_fit_verdict_and_table(report, browser):
+    page = browser.open(report.as_uri(), 1200, 800)
+    page.wait("diffloom.ready")
+    for selector in (".badge", ".found", ".findings", "canvas[data-panel=target]", "canvas[data-panel=fit]", ".scrub"):
+        place = page.ask(
+            f"(r => [r.top, r.bottom, r.width])(document.querySelector('{selector}').getBoundingClientRect())"
+        )
+        assert 0 <= place[0] < place[1] <= 800, selector
+        assert place[2] > 0, selector
+    left, right = (
+        page.ask(f"document.querySelector('canvas[data-panel={name}]').getBoundingClientRect().left")
+        for name in ("target", "fit")
+    )
+    assert left < right
+
+
+@needs_chromium
+def test_the_report_prints_on_few_pages(report, browser):
+    page = browser.open(report.as_uri(), 1200)
+    page.wait("diffloom.ready")
+    content = base64.b64decode(page.send("Page.printToPDF", printBackground=True)["data"])
+    assert content.startswith(b"%PDF")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", content)) <= 5

@@ -8,6 +8,7 @@ from diffloom_geometry.closed_meshes import (
     integrate_volume as integrate_volume,
     read_closed_mesh as read_closed_mesh,
 )
+from diffloom_geometry.drawn_area import match_surface as match_surface, measure_surface as measure_surface
 from diffloom_geometry.incidence import Indices as Indices, assemble as assemble, take as take
 from diffloom_geometry.mesh_files import is_surface_mesh as is_surface_mesh, read_triangles as read_triangles
 from diffloom_geometry.tet_files import read_solid as read_solid, write_tet as write_tet

@@ -49,6 +49,11 @@ from diffloom_mechanics.schemes import (
     moves as moves,
     tableau as tableau,
 )
+from diffloom_mechanics.stability import (
+    SAFETY as SAFETY,
+    estimate_fastest_rate as estimate_fastest_rate,
+    suggest_explicit_step as suggest_explicit_step,
+)
 from diffloom_mechanics.stepper import (
     FrameCotangents as FrameCotangents,
     Segment as Segment,

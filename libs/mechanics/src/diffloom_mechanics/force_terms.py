@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -252,6 +253,23 @@ class WithTerms(Model):
             context = TermContext(self.model, inner, nodes, self.on[name] or None, Control(select_part(name, control)))
             added.append(term.term(name, Params(select_part(name, params), params.dtype), context))
         return Mechanics(system.nodes, (*system.terms, *added))
+
+    def suggested_dt(self, params: Params | None = None) -> float:
+        """Return a step length for explicit integrators: the shorter of that of the model and that of all forces at the
+        start.
+
+        Args:
+            params: Parameters; their defaults if None.
+
+        Returns:
+            The step [s].
+        """
+        from diffloom_mechanics.stability import suggest_explicit_step
+
+        given = self.params(torch.float64) if params is None else params
+        suggest = getattr(self.model, "suggested_dt", None)
+        own = math.inf if suggest is None else float(suggest(self._models(given)))
+        return min(own, suggest_explicit_step(self, given))
 
     def _models(self, params: Params) -> Params:
         """Return the parameters of the model without those of the terms."""

@@ -8,7 +8,17 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import AmbientLight, Camera, DirectionalLight, Light, Material, PointLight, Surface, Texture
+from diffloom.interfaces import (
+    AmbientLight,
+    Camera,
+    DirectionalLight,
+    Light,
+    Material,
+    PointLight,
+    Surface,
+    Texture,
+    join_surfaces,
+)
 
 #: Rows and columns, of different number so that swapped axes have an effect.
 SIZE = (20, 26)
@@ -46,6 +56,30 @@ def gem(frames: int = 1, dtype: torch.dtype = torch.float64) -> Surface:
         dtype=torch.float64,
     )
     return Surface(vertices.to(dtype), octahedron_faces(), colours=colours.to(dtype))
+
+
+def make_occluded(seed: int) -> Surface:
+    """Return two octahedra and an open sheet one behind the other, drawn from a seed: all near the origin, coloured per
+    vertex, none touching, in float64.
+    """
+    random = torch.Generator().manual_seed(seed)
+
+    def numbers(*shape: int) -> Tensor:
+        return torch.rand(shape, generator=random, dtype=torch.float64)
+
+    bodies = []
+    corners = torch.eye(3, dtype=torch.float64).repeat_interleave(2, 0)
+    corners[1::2] *= -1.0
+    for depth, size in ((0.9, 0.25), (0.0, 0.5)):
+        own = size * corners * (0.7 + 0.6 * numbers(6, 1)) + 0.1 * size * (numbers(6, 3) - 0.5)
+        place = torch.cat([0.9 * (numbers(2) - 0.5), torch.tensor([depth], dtype=torch.float64)])
+        bodies.append(Surface((own + place)[None], octahedron_faces(), colours=numbers(6, 3)))
+    sheet = torch.tensor(
+        [[-1.2, -0.7, -1.0], [1.2, -0.8, -0.9], [1.1, 0.7, -1.3], [-1.1, 0.8, -1.2]], dtype=torch.float64
+    )
+    sheet = sheet + 0.2 * (numbers(4, 3) - 0.5)
+    bodies.append(Surface(sheet[None], torch.tensor([[0, 1, 2], [0, 2, 3]]), colours=numbers(4, 3)))
+    return join_surfaces(bodies)
 
 
 def with_shading(surface: Surface, shading: str = "lambert") -> Surface:

@@ -3,10 +3,7 @@ from diffloom_experiments.build import (
     build_scene as build_scene,
 )
 from diffloom_experiments.environments import make_env as make_env
-from diffloom_experiments.experiments import (
-    build_experiment as build_experiment,
-    build_truth as build_truth,
-)
+from diffloom_experiments.experiments import build_experiment as build_experiment
 from diffloom_experiments.kinds import (
     EXPERIMENT_KINDS as EXPERIMENT_KINDS,
     ExperimentKind as ExperimentKind,
@@ -21,3 +18,4 @@ from diffloom_experiments.load import (
 )
 from diffloom_experiments.run_folder import RunFolder as RunFolder
 from diffloom_experiments.schema import ExperimentFile as ExperimentFile
+from diffloom_experiments.starts import build_truth as build_truth

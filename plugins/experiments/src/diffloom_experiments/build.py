@@ -25,6 +25,7 @@ from diffloom.interfaces import (
 from diffloom.plugins import get_integrator, get_renderer, renderers
 from diffloom.validation import suggest_name
 from diffloom_control import Network, make_network_policy
+from diffloom_experiments.auto_step import choose_step, count_steps
 from diffloom_experiments.load import Loaded, MissingDataError, data_path
 from diffloom_experiments.make import check_value, make, make_registered
 from diffloom_experiments.models import add_terms, build_bare_model
@@ -35,7 +36,6 @@ from diffloom_experiments.schema import (
     PolicyTable,
     SizeTable,
     TargetTable,
-    TimeTable,
 )
 from diffloom_experiments.values import Named, Table
 from diffloom_fitting import get_camera
@@ -109,7 +109,7 @@ def _scene(loaded: Loaded) -> Scene:
     params = model.params(dtype, **_sought(content, model, values), **values)
     dt = suggest_step(model, params) if content.time.dt == "auto" else content.time.dt
     steps = count_steps(content.time, dt)
-    return Scene(
+    scene = Scene(
         model, build_renderer(loaded, content.renderer.name), _cameras(content, loaded.folder), params, dt, steps,
         None if integrator is None else _integrator(integrator),
         StoreAll() if content.time.gradient == "store_all" else Checkpointed(),
@@ -117,6 +117,7 @@ def _scene(loaded: Loaded) -> Scene:
         policy=None if policy is None else _policy(loaded, policy, model, params, dt * steps), device=content.device,
         windows=tuple(content.time.windows),
     )  # fmt: skip
+    return choose_step(loaded, scene) if content.time.dt == "auto" else scene
 
 
 def _policy(loaded: Loaded, table: PolicyTable, model: Model, params: Params, span: float) -> Policy:
@@ -223,16 +224,6 @@ def _integrator(named: Named) -> Integrator:
     """Return the integrator that a file names."""
     made: Integrator = make("time.integrator", named.name, get_integrator(named.name), named.settings)
     return made
-
-
-def count_steps(time: TimeTable, dt: float) -> int:
-    """Return the number of steps of ``dt`` [s] that a file asks for."""
-    if (time.steps is None) == (time.duration is None):
-        raise InputError("time: give either steps or duration")
-    if time.steps is not None:
-        return time.steps
-    assert time.duration is not None
-    return max(1, round(time.duration / dt))
 
 
 LIGHTS: Mapping[str, tuple[type[Any], tuple[str, ...]]] = {

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import ValidationError
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.validation import suggest_name
 from diffloom_experiments.build import build_renderer, build_scene
 from diffloom_experiments.build_target import apply_guess, build_targets, is_goal
+from diffloom_experiments.default_stages import make_default_stages
 from diffloom_experiments.keys import explain_faults
-from diffloom_experiments.load import Loaded, MissingDataError, draw, draw_opposite, generator_for, load_file
-from diffloom_experiments.make import check_value, make_registered
+from diffloom_experiments.load import Loaded, MissingDataError, load_file
+from diffloom_experiments.make import make_registered
 from diffloom_experiments.schema import ExperimentFile, PriorTable, StageTable, UnknownTable
-from diffloom_experiments.values import Named, ScheduleTable, is_draw
+from diffloom_experiments.starts import build_truth, check_scene_names, make_further_starts, make_start
+from diffloom_experiments.values import Named, ScheduleTable
 from diffloom_fitting import (
     ControlCosts,
     Experiment,
@@ -34,9 +34,8 @@ from diffloom_fitting import (
     get_loss,
     get_optimiser,
 )
-from diffloom_fitting.scene import OF_WINDOW, Scene, list_seekable
-from diffloom_fitting.targets import AnyTarget, make_true_values, with_truth
-from diffloom_fitting.unknowns import can_be_sought, resolve
+from diffloom_fitting.scene import OF_WINDOW, Scene
+from diffloom_fitting.targets import AnyTarget, with_truth
 from diffloom_fitting.validation import check_instance
 
 
@@ -100,22 +99,6 @@ def build_experiment(loaded: Loaded | str | Path) -> Experiment:
         raise InputError(f"{loaded.name}: {error}") from error
 
 
-def build_truth(loaded: Loaded, scene: Scene) -> dict[str, Tensor]:
-    """Return the true values of a file, with its draws.
-
-    Args:
-        loaded: Checked file.
-        scene: Scene of the file.
-
-    Returns:
-        Tensors by name.
-    """
-    content = loaded.content
-    _check_names("truth", content.truth, scene)
-    values = {name: _value(scene, name, value, content.seed, f"truth.{name}") for name, value in content.truth.items()}
-    return make_true_values(scene, values)
-
-
 def _derive_values(
     scene: Scene, truth: Mapping[str, Tensor], unknowns: Mapping[str, Any], recorded: bool
 ) -> dict[str, Tensor]:
@@ -143,7 +126,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     content = loaded.content
     if not content.unknowns:
         raise InputError("unknowns: nothing is unknown; name at least one, such as [unknowns.mass]")
-    _check_names("unknowns", content.unknowns, scene)
+    check_scene_names("unknowns", content.unknowns, scene)
     truth = build_truth(loaded, scene)
     target, holdout, scene = build_targets(loaded, scene, truth)
     content, scene = apply_guess(content, scene, target)
@@ -152,16 +135,16 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     target, holdout = with_truth(target, truth), None if holdout is None else with_truth(holdout, truth)
     unknowns = [
         Unknown(
-            name, _start(scene, name, table, truth, content.seed, 0), table.each,
+            name, make_start(scene, name, table, truth, content.seed, 0), table.each,
             None if table.only is None else tuple(table.only), table.space, table.bounds, table.scale,
         )
         for name, table in content.unknowns.items()
     ]  # fmt: skip
     even = content.prior.even
+    loss = _restrict_to_region(content, _loss(_named_loss(content, target), "loss"))
     made = Experiment(
-        scene, target, unknowns, _restrict_to_region(content, _loss(_named_loss(content, target), "loss")),
-        tuple(_stage(stage, f"stages.{n}", loaded) for n, stage in enumerate(content.stages)),
-        holdout, _further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.accept_loss,
+        scene, target, unknowns, loss, _make_stages(loaded, content, unknowns, loss, target),
+        holdout, make_further_starts(content, scene, unknowns, truth), content.starts.probe, content.starts.accept_loss,
         ShareEvenly.build(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
@@ -170,79 +153,26 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
     return made
 
 
+def _make_stages(
+    loaded: Loaded, content: ExperimentFile, unknowns: Sequence[Unknown], loss: Loss, target: AnyTarget
+) -> tuple[Stage, ...]:
+    """Return the stages of a file, or the default ones."""
+    if "stages" not in loaded.content.model_fields_set:
+        return make_default_stages([u.name for u in unknowns], loss, target, content.iterations or 30)
+    if content.iterations is not None:
+        raise InputError(
+            f"iterations: the file has stages of its own; write stages.{len(content.stages) - 1}.iterations = "
+            f"{content.iterations}"
+        )
+    return tuple(_stage(stage, f"stages.{n}", loaded) for n, stage in enumerate(content.stages))
+
+
 def _gaussian(table: PriorTable) -> Gaussian | None:
     """Return the Gaussian prior of a file, or None."""
     if not table.gaussian:
         return None
     means = {name: given.mean for name, given in table.gaussian.items()}
     return Gaussian(means, {n: given.deviation for n, given in table.gaussian.items()}, table.noise)
-
-
-def _check_names(table: str, names: Mapping[str, Any], scene: Scene) -> None:
-    """Raise InputError for names that the scene does not have."""
-    allowed = list_seekable(scene)
-    for name in names:
-        if not can_be_sought(name, scene):
-            raise InputError(
-                f"{table}.{name}: the scene has nothing called {name!r}{suggest_name(name, allowed) or '.'} It has: "
-                f"{', '.join(allowed)}"
-            )
-
-
-def _value(scene: Scene, name: str, value: Any, seed: int, place: str) -> Any:
-    """Return a checked value, drawn if the file asks for a draw."""
-    if is_draw(value):
-        shape: tuple[int, ...] = ()
-        if value.get("each"):
-            shape = scene.model.spec(name).full_shape(scene.model.axes)
-        found = draw(value, seed, place, shape)
-        return found.to(scene.dtype) if isinstance(found, Tensor) else found
-    if isinstance(value, list):
-        value = [float(draw(v, seed, f"{place}.{n}")) if is_draw(v) else v for n, v in enumerate(value)]
-    return check_value(scene.model, name, value, place)
-
-
-def _start(
-    scene: Scene, name: str, table: UnknownTable, truth: Mapping[str, Tensor], seed: int, number: int,
-    across: bool = False,
-) -> Any:  # fmt: skip
-    """Return one of several start values; with ``across`` the second is opposite the first in the range of the draw."""
-    across = across and number == 1
-    place = f"unknowns.{name}.start" + (f" {number}" if number and not across else "")
-    if table.start is None:
-        return None
-    if not is_draw(table.start):
-        return check_value(scene.model, name, table.start, place)
-    asked = {**table.start, "each": table.start.get("each", table.each)}
-    value = _value(scene, name, asked, seed, place)
-    value = draw_opposite(table.start, value) if across else value
-    if not table.start.get("of_truth"):
-        return value
-    if name not in truth:
-        raise InputError(f"{place}: of_truth needs the true value; give truth.{name}")
-    return value * truth[name]
-
-
-def _further_starts(
-    content: ExperimentFile, scene: Scene, unknowns: list[Unknown], truth: Mapping[str, Tensor]
-) -> tuple[dict[str, Tensor], ...]:
-    """Return the starts after the first: drawn again if the file draws, else scattered around the first."""
-    layout = resolve(unknowns, scene)
-    starts: list[dict[str, Tensor]] = []
-    for number in range(1, content.starts.count):
-        values: dict[str, Tensor] = {}
-        for slot in layout.slots:
-            table = content.unknowns[slot.name] if slot.name in content.unknowns else UnknownTable()
-            if is_draw(table.start):
-                drawn = _start(scene, slot.name, table, truth, content.seed, number, content.starts.opposite)
-                values[slot.name] = torch.as_tensor(drawn, dtype=scene.dtype).expand(slot.shape)
-            else:
-                generator = generator_for(content.seed, f"starts {number} {slot.name}")
-                noise = torch.randn(slot.size, generator=generator, dtype=torch.float64).to(scene.dtype)
-                z = slot.space.encode(slot.start, slot.name).reshape(-1) + content.starts.scatter * noise
-                values[slot.name] = slot.space.decode(z.reshape(slot.shape))
-        starts.append(values)
-    return tuple(starts)
 
 
 def _loss(named: Named, place: str) -> Loss:

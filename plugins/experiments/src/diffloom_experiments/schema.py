@@ -51,7 +51,9 @@ class TimeTable(Table):
     """Clock of the physics."""
 
     dt: StepSize = Field(
-        description='physics step [s], more than 0, or a fraction such as "1/960"; "auto" takes what the model suggests'
+        "auto",
+        description='physics step [s], more than 0, or a fraction such as "1/960"; "auto" takes half of the stable '
+        "step of the start and of the true values",
     )
     steps: int | None = Field(None, ge=1, description="number of steps; or give duration")
     duration: Number | None = Field(None, gt=0.0, description="length of the simulation [s]; or give steps")
@@ -432,6 +434,10 @@ class ExperimentFile(Table):
     stages: list[StageTable] = Field(
         [StageTable(optimiser=Named(name="gauss_newton"), iterations=30, stop=StopTable(change=1e-9, patience=3))],
         min_length=1,
-        description="stages of the fit, one after another",
+        description="stages of the fit, one after another; absent: Gauss-Newton, with motion before materials, over a "
+        "growing part of the video, coarse images before fine ones",
+    )
+    iterations: int | None = Field(
+        None, ge=1, description="iterations of the last stage, in a file without stages; absent: 30"
     )
     starts: StartsTable = StartsTable()

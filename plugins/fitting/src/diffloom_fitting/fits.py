@@ -21,6 +21,7 @@ from diffloom_fitting.keywords import Prior, choose_optimiser, explain_keywords,
 from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss
 from diffloom_fitting.loop import FitState, MultiStart, Record, begin, find_best_outcome
 from diffloom_fitting.losses import Loss, PixelError
+from diffloom_fitting.neighbours import find_lower_minimum
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.results import Estimate, Result
 from diffloom_fitting.scene import Scene, View
@@ -232,6 +233,10 @@ def _result(
     else:
         z = state.best[1] if state.best is not None else state.z
         reason = early
+    settled = outcome is not None and not interrupted and not reason.endswith("iterations are done")
+    if sure and settled and isinstance(experiment, Experiment) and not experiment.target.goal:
+        z, told = find_lower_minimum(experiment, z)
+        reason += told
     whole, start = experiment.objective(), experiment.start(0)
     found, verdict = "not asked for", skip_judgement("not asked for")  # type: Uncertainty | str, Verdict
     if sure:

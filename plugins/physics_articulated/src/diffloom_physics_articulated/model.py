@@ -23,7 +23,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry.rotations import unit_quaternions
-from diffloom_mechanics import CarriedLinks, Mechanics, NodeSet, Term, get_step_values
+from diffloom_mechanics import CarriedLinks, Mechanics, NodeSet, Term, get_step_values, suggest_explicit_step
 from diffloom_mechanics.contact import TouchingLinks, resolve_contact_law
 from diffloom_physics_articulated import measured_motion
 from diffloom_physics_articulated.kinematics import link_poses
@@ -270,6 +270,18 @@ class ArticulatedModel(Model):
             params: Parameters of the model.
         """
         return link_poses(self.layout, self.joint_frames(params), trajectory.q)
+
+    def suggested_dt(self, params: Params | None = None) -> float:
+        """Return a step length [s] for explicit integrators, from the elasticity at the start and contact with the
+        ground.
+
+        Args:
+            params: Parameters of the model; its defaults if None.
+        """
+        given = self.params(torch.float64) if params is None else params
+        # A force on several points of a link turns it too, so a point moves more easily than the whole link.
+        lightest = 0.25 * float(self.ten_numbers(given)[:, 0].detach().min())
+        return suggest_explicit_step(self, given, self.contact if self.ground else None, max(lightest, 1e-9))
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         if self._surface is None:

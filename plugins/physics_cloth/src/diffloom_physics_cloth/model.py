@@ -26,7 +26,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry import Indices, take
-from diffloom_mechanics import Mechanics, Term, freeze_array, particles, springs
+from diffloom_mechanics import Mechanics, Term, freeze_array, particles, springs, suggest_explicit_step
 from diffloom_mechanics.contact import TouchingSkin, ground, resolve_contact_law
 from diffloom_physics_cloth import specs
 from diffloom_physics_cloth.meshes.table import SheetLike, make_sheet
@@ -287,6 +287,15 @@ class ClothModel(Model):
         ends = take(self._shape("rest_shape", params), self.springs)
         length: Tensor = (ends[:, 1] - ends[:, 0]).norm(dim=1)
         return length
+
+    def suggested_dt(self, params: Params | None = None) -> float:
+        """Return a step length [s] for explicit integrators, from the elasticity at the start and contact with the
+        ground.
+
+        Args:
+            params: Parameters of the model; its defaults if None.
+        """
+        return suggest_explicit_step(self, params, self.contact if self.ground else None)
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         return Surface(trajectory.q, torch.from_numpy(self.sheet.faces))

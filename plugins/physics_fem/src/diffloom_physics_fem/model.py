@@ -26,7 +26,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry import TetMesh, assemble, extract_surface
-from diffloom_mechanics import Mechanics, freeze_array, particles
+from diffloom_mechanics import Mechanics, freeze_array, particles, suggest_explicit_step
 from diffloom_mechanics.contact import TouchingSkin, ground as ground_contact, normalise_normal, resolve_contact_law
 from diffloom_physics_fem.elasticity import (
     Energy,
@@ -173,6 +173,15 @@ class FemModel(Model):
         law = particles(self.masses(params), params["gravity"], self.fixed, TouchingSkin(self._skin))
         floor = (ground_contact(params, len(self.mesh.vertices), contact=self.contact),) if self.ground else ()
         return Mechanics(law, (tets, *floor))
+
+    def suggested_dt(self, params: Params | None = None) -> float:
+        """Return a step length [s] for explicit integrators, from the elasticity at the start and contact with the
+        ground.
+
+        Args:
+            params: Parameters of the model; its defaults if None.
+        """
+        return suggest_explicit_step(self, params, self.contact if self.ground else None)
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         points = torch.from_numpy(self.shown.vertices)

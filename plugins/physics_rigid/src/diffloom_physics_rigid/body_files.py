@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffloom.interfaces import InputError
-from diffloom.validation import suggest_name
+from diffloom.validation import check_choice, suggest_name
 from diffloom_geometry import Faces, Points, VolumeIntegrals, check_closed, is_surface_mesh, read_closed_mesh
 from diffloom_mechanics.contact import ContactLaw, read_rounding, read_spacing
 from diffloom_physics_rigid.contact_sampling import read_contact, read_grid, sample_contact_points, sample_pair_points
@@ -27,7 +27,7 @@ class RigidBody:
 
     Args:
         name: Name for messages and pushes.
-        vertices: Surface that is drawn, (V, 3) [m].
+        vertices: Surface that is drawn, (V, 3) [m]: that of the shape, or one whose outline has the exact shape's area.
         faces: Triangles of that surface, (F, 3).
         shape: The solid.
         volume: Volume [m^3].
@@ -81,6 +81,7 @@ OTHER = (
     "grid",
     "spacing",
     "rounding",
+    "tessellation",
     "colour",
     "name",
 )
@@ -137,12 +138,16 @@ def read_body(number: int, table: Mapping[str, Any], law: ContactLaw) -> RigidBo
         raise InputError(f"{what}: {cause}") from cause
     round_shape = contact == "round"
     body = shape.smooth if round_shape and shape.smooth is not None else shape.solid
-    centred = RigidShape(shape.vertices - body.centre, shape.faces, shape.kind, shape.dims, shape.smooth)
+    centred = replace(shape, vertices=shape.vertices - body.centre)
+    try:
+        drawn = read_tessellation(table, centred)
+    except InputError as cause:
+        raise InputError(f"{what}: {cause}") from cause
     points, roundness = sample_contact_points(centred, contact, spacing, rounding)
     colour = table.get("colour")
     return RigidBody(
         name=str(table.get("name", f"{table.get('shape', 'mesh')} {number}")),
-        vertices=centred.vertices,
+        vertices=drawn,
         faces=centred.faces,
         shape=centred,
         volume=body.volume,
@@ -187,6 +192,12 @@ def read_shape(table: Mapping[str, Any], keys: Mapping[str, int]) -> RigidShape:
     if "faces" not in table:
         raise InputError("got vertices without faces; expected both")
     return RigidShape(*check_closed("mesh", table["vertices"], table["faces"]))
+
+
+def read_tessellation(table: Mapping[str, Any], shape: RigidShape) -> Points:
+    """Return the vertices that are drawn: on the exact shape, or outside it so far that areas are right."""
+    choice = check_choice("tessellation", str(table.get("tessellation", "vertices")), ("vertices", "area"))
+    return shape.match_area() if choice == "area" else shape.vertices
 
 
 def read_scale(value: Any) -> NDArray[np.float64]:

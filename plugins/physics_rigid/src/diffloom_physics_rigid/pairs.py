@@ -26,7 +26,7 @@ from diffloom_physics_rigid.contact_defaults import find_sides
 
 def pack_shapes(bodies: Sequence[RigidBody], margin: float = 0.0) -> ShapeArrays:
     """Return the shapes of ``bodies`` as arrays, with distances up to ``margin`` [m] outside."""
-    solids = [BodyShape(b.shape.kind, b.shape.dims, b.vertices, b.faces, b.roundness, b.grid) for b in bodies]
+    solids = [BodyShape(b.shape.kind, b.shape.dims, b.shape.vertices, b.faces, b.roundness, b.grid) for b in bodies]
     return build_shape_arrays(solids, margin)
 
 

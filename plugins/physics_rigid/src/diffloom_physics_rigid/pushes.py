@@ -70,10 +70,10 @@ def read_push_point(what: str, table: Mapping[str, Any], body: RigidBody) -> Vec
         raise InputError(f"{what}: got both vertex and point; give one of them")
     if "vertex" not in table:
         return read_vector(f"{what}: point", table.get("point", (0.0, 0.0, 0.0)))
-    vertex, count = int(table["vertex"]), len(body.vertices)
+    vertex, count = int(table["vertex"]), len(body.shape.vertices)
     if not 0 <= vertex < count:
         raise InputError(f"{what}: vertex {vertex} of body {body.name!r}; expected 0 to {count - 1}")
-    return np.asarray(body.vertices[vertex])
+    return np.asarray(body.shape.vertices[vertex])
 
 
 def find_body(what: str, given: Any, bodies: Sequence[RigidBody]) -> int:

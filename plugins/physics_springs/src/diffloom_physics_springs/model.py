@@ -23,7 +23,16 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom.validation import as_whole_number
-from diffloom_mechanics import Mechanics, Term, external_force, freeze_array, get_step_values, particles, springs
+from diffloom_mechanics import (
+    Mechanics,
+    Term,
+    external_force,
+    freeze_array,
+    get_step_values,
+    particles,
+    springs,
+    suggest_explicit_step,
+)
 from diffloom_mechanics.contact import ground, make_contact_specs, resolve_contact_law
 
 
@@ -207,6 +216,15 @@ class SpringsModel(Model):
         if self._on_ground:
             terms.append(ground(params, count, contact=self.contact))
         return Mechanics(law, tuple(terms))
+
+    def suggested_dt(self, params: Params | None = None) -> float:
+        """Return a step length [s] for explicit integrators, from the elasticity at the start and contact with the
+        ground.
+
+        Args:
+            params: Parameters of the model; its defaults if None.
+        """
+        return suggest_explicit_step(self, params, self.contact if self._on_ground else None)
 
     def surface(self, trajectory: Trajectory, params: Params) -> Surface:
         return Surface(*make_balls(trajectory.q, self._radius))

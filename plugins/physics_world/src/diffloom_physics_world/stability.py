@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from diffloom.interfaces import Control, Params, State
-from diffloom_mechanics import Clock, Mechanics, NodeSet
+from diffloom_mechanics import SAFETY, Clock, Mechanics, NodeSet, estimate_fastest_rate
 from diffloom_mechanics.contact import ContactLaw, TouchingBodies, TouchingLinks, TouchingSkin
 from diffloom_physics_world.contact_terms import measure_edge_length
 from diffloom_physics_world.contacts import WorldContact, can_touch, find_touching_nodes, is_particles, is_rigid
@@ -136,12 +135,6 @@ def _carries(nodes: NodeSet) -> bool:
     return isinstance(nodes.touches, TouchingLinks)
 
 
-#: Suggested step relative to the longest stable one, and number of power iterations.
-SAFETY, ITERATIONS = 0.5, 40
-#: Displacement of nodes in differences of forces, relative to the extent of the scene.
-NUDGE = 1e-6
-
-
 def suggest_step(world: World, params: Params) -> float:
     """Return half the stable step of an explicit scheme: 2 / w of the fastest elastic motion, and that of every
     contact.
@@ -159,53 +152,3 @@ def suggest_step(world: World, params: Params) -> float:
     ]
     limits = [SAFETY * 2.0 / fastest if fastest > 0.0 else math.inf, *own]
     return min([*limits, *(SAFETY / rate for rate in rates if rate > 0.0)])
-
-
-def estimate_fastest_rate(system: Mechanics, start: State) -> float:
-    """Return the largest w [1/s] of motions q'' = -w^2 q and of decays u' = -w u near the start.
-
-    Power iteration on the accelerations finds it, with damping as the explicit scheme evaluates it.
-    """
-    evaluation = system.evaluation([t.detach() for t in system.tensors], 1e-9)
-    q, u = (tuple(pair[k].contiguous() for pair in start.sets.values()) for k in (0, 1))
-
-    def acceleration(q: tuple[Tensor, ...], u: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return evaluation.rates(q, u, evaluation.force(0, q, u))[1]
-
-    still = acceleration(q, u)
-    size = max(float((x[:, :3] - x[:, :3].mean(dim=0)).norm(dim=1).max()) for x in q) or 1.0
-    stiff = _iterate_power(lambda d: acceleration(tuple(map(_move_nodes, q, d)), u), still, NUDGE * size)
-    damped = _iterate_power(
-        lambda d: acceleration(q, tuple(a + b for a, b in zip(u, d, strict=True))), still, NUDGE * size
-    )
-    return max(math.sqrt(stiff), damped)
-
-
-def _iterate_power(
-    response: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]], still: tuple[Tensor, ...], length: float
-) -> float:
-    """Return the largest factor between a small change and that of the accelerations."""
-    random = torch.Generator().manual_seed(0)
-    d = tuple(torch.randn(a.shape, generator=random, dtype=a.dtype) for a in still)
-    factor = 0.0
-    for _ in range(ITERATIONS):
-        norm = math.sqrt(sum(float(x.square().sum()) for x in d))
-        if not norm > 0.0:
-            return 0.0
-        d = tuple(x * (length / norm) for x in d)
-        changed = response(d)
-        d = tuple(a - b for a, b in zip(changed, still, strict=True))
-        factor = math.sqrt(sum(float(x.square().sum()) for x in d)) / length
-    return factor
-
-
-def _move_nodes(q: Tensor, d: Tensor) -> Tensor:
-    """Return nodes displaced by d (nodes, du); rigid bodies rotate by a small rotation too."""
-    if q.shape[1] == d.shape[1]:
-        return q + d
-    if q.shape[1] != 7:
-        return q
-    w, vector, half = q[:, 3:4], q[:, 4:], 0.5 * d[:, 3:]
-    turned_w = w - (half * vector).sum(dim=1, keepdim=True)
-    turned = torch.cat([turned_w, vector + w * half + torch.linalg.cross(half, vector)], dim=1)
-    return torch.cat([q[:, :3] + d[:, :3], turned / turned.norm(dim=1, keepdim=True)], dim=1)

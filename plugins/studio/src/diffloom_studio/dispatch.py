@@ -135,6 +135,8 @@ class ExperimentOptions:
         last = len(loaded.content.stages) - 1
         if loaded.raw.get("stages"):
             return load(changes={**given, f"stages.{last}.iterations": self.iterations})
+        if "iterations" in type(loaded.content).model_fields:
+            return load(changes={**given, "iterations": self.iterations})
         optimiser = loaded.content.stages[last].optimiser.name
         return load(changes={**given, "stages": [{"optimiser": optimiser, "iterations": self.iterations}]})
 

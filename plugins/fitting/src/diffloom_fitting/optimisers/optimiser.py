@@ -151,6 +151,7 @@ def keep_residuals(seen: Evaluation) -> Search[Tensor | None]:
 def not_finite(where: str, z: Tensor, trouble: str | None) -> FitError:
     """Return the error for a point without finite loss."""
     return FitError(
-        f"no finite loss {where}: {trouble}. Try another start, a smaller time step, or a smaller rate "
+        f"no finite loss {where}: {trouble}. Try another start, a smaller time step "
+        '(time.dt = "auto"), or a smaller rate '
         f"(searched vector: {', '.join(f'{float(v):.4g}' for v in z[:6])}{', ...' if z.numel() > 6 else ''})"
     )

@@ -1,4 +1,7 @@
-from diffloom_fitting.trust.time_step import refuse_long_steps as refuse_long_steps
+from diffloom_fitting.trust.time_step import (
+    find_stable_step as find_stable_step,
+    refuse_long_steps as refuse_long_steps,
+)
 from diffloom_fitting.trust.uncertainty import (
     FINE as FINE,
     SEVERAL as SEVERAL,

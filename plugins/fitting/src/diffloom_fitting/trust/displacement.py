@@ -35,7 +35,7 @@ class Displacement:
     times: float = 1.0
 
 
-def displacement(objective: Objective, end: Linearised) -> Displacement:
+def displacement(objective: Objective, end: Linearised, left: Tensor | None = None) -> Displacement:
     """Measure the displacement; the largest of all views counts.
 
     In each frame the drawn image may move right and down and grow, to fit its residuals best. The covariance of these
@@ -44,27 +44,30 @@ def displacement(objective: Objective, end: Linearised) -> Displacement:
     Args:
         objective: Objective of the fit.
         end: The linearised end of the fit.
+        left: (N,), residuals that remain if numbers taken as known change within their tolerances; None for those at
+            the end of the fit.
 
     Returns:
         The displacement; none if the loss compares no images or the video has fewer than four frames.
     """
     if not {"rgba", "silhouette"} & set(objective.loss.outputs):
         return Displacement()
+    change = [None] * len(end.fields) if left is None else (left - end.residuals).split([f.numel() for f in end.fields])
     with torch.no_grad():
         views = objective.views(end.z, gradient=False)
         found = [
-            _of_view(objective.loss, views[label], target)
-            for label, target in objective.target.by_view().items()
+            _of_view(objective.loss, views[label], target, part)
+            for (label, target), part in zip(objective.target.by_view().items(), change, strict=True)
             if len(target) >= LEAST
         ]
     return max(found, key=lambda each: each.times, default=Displacement())
 
 
-def _of_view(loss: Loss, view: View, target: Target) -> Displacement:
+def _of_view(loss: Loss, view: View, target: Target, change: Tensor | None) -> Displacement:
     exact = loss.residuals(view, target)
     if exact is None or view.image is None or exact.dim() not in (3, 4):
         return Displacement()
-    residuals = _channels(exact)
+    residuals = _channels(exact if change is None else exact + change.reshape(exact.shape))
     changes = [
         _channels(_collect_targets(loss, replace(view, image=image), target) - exact) for image in _displace(view.image)
     ]

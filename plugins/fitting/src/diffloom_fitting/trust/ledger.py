@@ -123,6 +123,7 @@ class Priced:
         shift: (n,), change of the estimate if they were sought within their tolerances, beyond that by noise.
         off: (k,), what the pixels say, in tolerances.
         off_deviation: (k,), its deviation by the pixels alone.
+        left: (N,), residuals that remain after the step in the unknowns and the assumptions; None without assumptions.
     """
 
     found: tuple[Assumption, ...]
@@ -132,11 +133,17 @@ class Priced:
     shift: Tensor
     off: Tensor
     off_deviation: Tensor
+    left: Tensor | None = None
+
+    @property
+    def spread(self) -> Tensor:
+        """(n,), variance that the assumptions add."""
+        return self.shares.square().sum(dim=0) + self.noise.square()
 
     @property
     def variance(self) -> Tensor:
-        """(n,), variance that the assumptions add, with the squared shift."""
-        return self.shares.square().sum(dim=0) + self.noise.square() + self.shift.square()
+        """(n,), the same with the squared shift."""
+        return self.spread + self.shift.square()
 
 
 def price(
@@ -215,7 +222,8 @@ def _solve(
     variance = (noise**2 * inverse.diagonal()[m:]).clamp(max=1.0 - 1e-9)
     alone_variance = 1.0 / (1.0 / variance - 1.0)
     off = -step[m:] * alone_variance / variance
-    return Priced(found, shares, slopes_by, by_noise.sqrt(), shift, off, alone_variance.sqrt())
+    left = end.residuals + step @ rows
+    return Priced(found, shares, slopes_by, by_noise.sqrt(), shift, off, alone_variance.sqrt(), left)
 
 
 def slope(objective: Objective, end: Linearised, one: Assumption) -> Tensor | None:
@@ -316,7 +324,7 @@ def build_ledger(
     priced: Priced,
     labels: Sequence[str],
     scale: Tensor,
-    base: Tensor,
+    known: Tensor,
     measured: Mapping[str, tuple[float | str, Tensor]],
 ) -> Ledger:
     """Return the ledger in the unknowns' units.
@@ -325,7 +333,7 @@ def build_ledger(
         priced: The priced assumptions.
         labels: Labels of the unknowns' numbers.
         scale: (n,), units of each unknown per scaled coordinate.
-        base: (n,), deviations of the unknowns, in scaled coordinates.
+        known: (n,), deviations of the unknowns by noise and assumptions, in scaled coordinates.
         measured: Value and share (n,) of errors that have a test of their own, by name.
 
     Returns:
@@ -339,9 +347,9 @@ def build_ledger(
                                    off, off_deviation, one.stated))  # fmt: skip
     for name, (value, part) in measured.items():
         entries.append(LedgerEntry(name, name, value, "", "measured", 0.0, tuple((part * scale).tolist())))
-    whole = (base * scale).clamp(min=1e-300)
+    whole = (known * scale).clamp(min=1e-300)
     entries.sort(key=lambda entry: -max((s / float(w) for s, w in zip(entry.share, whole, strict=True)), default=0.0))
-    times = priced.shift / base.clamp(min=1e-300)
+    times = priced.shift / known.clamp(min=1e-300)
     doubts = tuple(
         f"gravity is {one.value:.4g} m/s^2, and that of the Earth 9.81: the difference counts as its tolerance; set "
         f'assumed."{one.name}" = "exact" if it is meant'

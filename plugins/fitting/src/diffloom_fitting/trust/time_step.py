@@ -19,6 +19,8 @@ STATES, STEPS = 12, 40
 #: Growth of an unstable perturbation in all, and its least growth per step. A perturbation that has grown by a factor
 #: ENOUGH is followed no further, because it may have left the linear range.
 IN_ALL, EACH, ENOUGH = 10.0, 1.05, 1e3
+#: Largest number of halvings of a step; change of the span of a motion by halving the step that is warned of.
+HALVINGS, CHANGE = 5, 0.05
 FARTHER = 2.0  # ratio of extents under a step and half of it from which on the simulation has blown up
 
 
@@ -84,6 +86,34 @@ def halve_time_step(scene: Scene) -> Scene | None:
     return replace(scene, dt=0.5 * scene.dt, steps=2 * scene.steps)
 
 
+def find_stable_step(scene: Scene, values: Mapping[str, Tensor]) -> float:
+    """Return the scene's step, halved up to HALVINGS times while the motion blows up or small changes flip and grow.
+
+    Args:
+        scene: The scene.
+        values: Parameters of the model that replace known ones, by name.
+
+    Returns:
+        The step [s].
+    """
+    for _ in range(HALVINGS):
+        finer = halve_time_step(scene)
+        if finer is None or scene.windows or not _is_unstable(scene, values):
+            break
+        scene = finer
+    return scene.dt
+
+
+def _is_unstable(scene: Scene, values: Mapping[str, Tensor]) -> bool:
+    """Return True if the motion cannot be simulated, or small changes flip and grow along it."""
+    try:
+        with torch.no_grad():
+            scene.simulate(values, (scene.steps,), NoGradient())
+    except SimulationError:
+        return True
+    return measure_change_growth(scene, values) is not None
+
+
 def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Rollouts | None = None) -> None:
     """Raise SimulationError if the motion under steps of dt spans much more or less than under dt / 2.
 
@@ -98,24 +128,43 @@ def refuse_long_steps(scene: Scene, values: Mapping[str, Tensor], rollouts: Roll
     finer = halve_time_step(scene)
     if finer is None or any(name.startswith("control.") for name in values):
         return
+    suggested = _suggest(scene, values)
     try:
         reached = [_extent(each, values, rollouts or Rollouts()) for each in (scene, finer)]
     except SimulationError:
+        if suggested is not None and scene.dt > suggested:
+            _warn_of_step(scene, suggested, f"is {scene.dt / suggested:.2g} times the step that the model suggests")
         return  # the next simulation reports the error
     small, large = min(reached), max(reached)
     if large > FARTHER * small and large > 1e-6:
         raise SimulationError(
             f"dt = {scene.dt:g} s is too long: the motion spans {reached[0]:.3g} m, and {reached[1]:.3g} m with half "
-            f"that step; use a smaller dt{_suggestion(scene, values)}"
+            f"that step; use a smaller dt{_tell_step(suggested)}"
         )
-    grows = measure_change_growth(scene, values) if hasattr(scene.model, "suggested_dt") else None
+    if suggested is not None and scene.dt > suggested:
+        _warn_of_growth(scene, values, suggested, (large - small) / max(large, 1e-6))
+
+
+def _warn_of_growth(scene: Scene, values: Mapping[str, Tensor], suggested: float, changed: float) -> None:
+    """Warn of a step beyond the suggestion under which small changes grow, or that changes the span of the motion."""
+    grows = measure_change_growth(scene, values)
     if grows is not None:
-        warnings.warn(
-            f"dt = {scene.dt:g} s is too long for the motion near {grows[0]:.3g} s: small changes flip and become "
-            f"{grows[1]:.2g} times as large with every step, so gradients are useless; use a smaller "
-            f"dt{_suggestion(scene, values)}",
-            stacklevel=3,
-        )
+        _warn_of_step(
+            scene, suggested,
+            f"is too long for the motion near {grows[0]:.3g} s: small changes flip and become {grows[1]:.2g} times as "
+            "large with every step, so gradients are useless",
+        )  # fmt: skip
+    elif changed > CHANGE:
+        _warn_of_step(
+            scene, suggested,
+            f"is {scene.dt / suggested:.2g} times the step that the model suggests, and half of it changes the span of "
+            f"the motion by {100.0 * changed:.2g} %, so the fit may blow up",
+        )  # fmt: skip
+
+
+def _warn_of_step(scene: Scene, suggested: float, why: str) -> None:
+    """Warn of the scene's step, with the key and value to write."""
+    warnings.warn(f"dt = {scene.dt:g} s {why}; use a smaller dt{_tell_step(suggested)}", stacklevel=4)
 
 
 def compute_half_step_residuals(objective: Objective, z: Tensor) -> Tensor | None:
@@ -145,8 +194,14 @@ def _extent(scene: Scene, values: Mapping[str, Tensor], rollouts: Rollouts) -> f
     return float((vertices.max(dim=0).values - vertices.min(dim=0).values).max())
 
 
-def _suggestion(scene: Scene, values: Mapping[str, Tensor]) -> str:
-    suggest = getattr(scene.model, "suggested_dt", None)
-    if suggest is None:
+def _tell_step(suggested: float | None) -> str:
+    """Return the key and value of a suggested step [s] as the end of a sentence."""
+    if suggested is None:
         return ""
-    return f', such as the {float(suggest(scene.params_with(values))):.2g} s that the model suggests (dt = "auto")'
+    return f', such as the {suggested:.2g} s that the model suggests (time.dt = "auto" or {suggested:.2g})'
+
+
+def _suggest(scene: Scene, values: Mapping[str, Tensor]) -> float | None:
+    """Return the step [s] that the model suggests; None if it suggests none."""
+    suggest = getattr(scene.model, "suggested_dt", None)
+    return None if suggest is None else float(suggest(scene.params_with(values)))

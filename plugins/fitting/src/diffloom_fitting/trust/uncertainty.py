@@ -24,6 +24,7 @@ from diffloom_fitting.trust.linearised import Linearised, linearise, natural_wid
 from diffloom_fitting.trust.outlines import lens_bias, outline_shift
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
 from diffloom_fitting.trust.time_step import compute_half_step_residuals
+from diffloom_fitting.trust.valley import measure_valley
 from diffloom_fitting.unknowns import UnknownLayout
 
 LIMIT = 32  # largest number of unknowns
@@ -143,34 +144,38 @@ def estimate_uncertainty(
     covariance = _with_diagonal(max(covariances, key=lambda each: float(each.trace())), sigma)
     step = (inverse @ end.half).abs()
     extra = probe_curvature(objective, end, _factor(covariance, parted.kept), inverse)
+    local = (sigma.square() + extra.square()).sqrt()
+    sigma = sigma * measure_valley(objective, end, inverse, _overall(noises))
     base = (sigma.square() + extra.square()).sqrt()
     bias = _step_bias(objective, end, inverse)
     blocks = block_covariance(end, curvature, parted.kept)
-    windows = 0.0 if blocks is None else _ratio(_root(blocks), base, end)
+    inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
+    priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
+    # Windows, steps and cameras may disagree by as much as the assumptions allow.
+    known = (base.square() + priced.spread).sqrt()
+    windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
-    near = (step <= base) | (step <= FINE * end.size * end.width)
+    near = (step <= local) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
     shift, by_noise = camera_shift(objective, end, parted.kept, _overall(noises))
-    beyond = (base.square() + by_noise.square()).sqrt()
+    beyond = (known.square() + by_noise.square()).sqrt()
     shift = (shift.square() - by_noise.square()).clamp(min=0.0).sqrt()
     total = (base.square() + left.square() + bias.square() + shift.square()).sqrt()
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, widen_by_student(end.fields) * _root(blocks))
-    inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
-    priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
     outline = outline_shift(objective, end, inverse)
     ruler = outline.square() + priced.variance
     total = (total.square() + ruler).sqrt()
     lens = lens_bias(objective, end)
     lens_times = _ratio(lens.shift, total, end)
     total = (total.square() + lens.shift.square()).sqrt()
-    moved = displacement(objective, end)
+    moved = displacement(objective, end, priced.left)
     layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
     scale = _slopes(layout, z).abs() / end.size
     ledger = build_ledger(
-        priced, layout.labels(), scale, total, _list_measured(objective, bias, shift, outline, lens.shift)
+        priced, layout.labels(), scale, known, _list_measured(objective, bias, shift, outline, lens.shift)
     )
     drawn = None
     if method == "posterior" and _overall(noises) > EXACT:
@@ -181,9 +186,9 @@ def estimate_uncertainty(
         deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
-        _largest(_divide_or_zero(step, base)), _largest(step / (end.size * end.width)), windows, open_,
+        _largest(_divide_or_zero(step, local)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
-        all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, base, end),
+        all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, known, end),
         _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
         lens_unknown=lens.missing, ledger=ledger,
     )  # fmt: skip

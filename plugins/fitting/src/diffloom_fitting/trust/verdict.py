@@ -271,6 +271,8 @@ def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics])
             f"in part: {told}, but the residuals on the object are {min(misfit, 1e3):.3g} times larger than noise or "
             f"rounding, so the model errs; {MISSING}",
         )
+    if found is not None and (doubt := describe_doubts(found.ledger, found.deviation)):
+        return VerdictPart("amber", f"in part: {doubt}")
     if found is not None and found.displaced_times > SEVERAL:
         return VerdictPart(
             "amber",
@@ -287,8 +289,6 @@ def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics])
             "of the video would give other values, so the model errs; the uncertainty covers their disagreement; "
             f"{MISSING}",
         )
-    if found is not None and (doubt := describe_doubts(found.ledger, found.deviation)):
-        return VerdictPart("amber", f"in part: {doubt}")
     if found is not None and found.step_bias > 1.0:
         return VerdictPart(
             "amber",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,7 +38,8 @@ def sphere(radius: float = 0.5, subdivisions: int = 2) -> RigidShape:
 
     ball = trimesh.creation.icosphere(subdivisions=subdivisions, radius=radius)
     vertices, faces = np.array(ball.vertices), np.array(ball.faces, dtype=np.int64)
-    return RigidShape(vertices, orient_outwards(vertices, faces), "sphere", (radius,), integrate_sphere(radius))
+    outward, surface = orient_outwards(vertices, faces), 4.0 * math.pi * radius**2
+    return RigidShape(vertices, outward, "sphere", (radius,), integrate_sphere(radius), surface)
 
 
 def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> RigidShape:
@@ -49,7 +51,8 @@ def cylinder(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> Ri
         segments: Vertices of a ring.
     """
     h = 0.5 * height
-    return lathe(((0.0, -h), (radius, -h), (radius, h), (0.0, h)), segments)
+    mesh = lathe(((0.0, -h), (radius, -h), (radius, h), (0.0, h)), segments)
+    return replace(mesh, surface=2.0 * math.pi * radius * (radius + height))
 
 
 def cone(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> RigidShape:
@@ -61,7 +64,8 @@ def cone(radius: float = 0.5, height: float = 1.0, segments: int = 24) -> RigidS
         segments: Vertices of the base's ring.
     """
     h = 0.5 * height
-    return lathe(((0.0, -h), (radius, -h), (0.0, h)), segments)
+    mesh = lathe(((0.0, -h), (radius, -h), (0.0, h)), segments)
+    return replace(mesh, surface=math.pi * radius * (radius + math.hypot(radius, height)))
 
 
 def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings: int = 4) -> RigidShape:
@@ -77,7 +81,8 @@ def capsule(radius: float = 0.25, length: float = 0.5, segments: int = 16, rings
     quarter = [0.5 * math.pi * k / rings for k in range(rings + 1)]
     profile = [(radius * math.cos(a), h + radius * math.sin(a)) for a in quarter[:-1]] + [(0.0, h + radius)]
     mesh = lathe([(r, -y) for r, y in reversed(profile)] + profile, segments)
-    return RigidShape(mesh.vertices, mesh.faces, "capsule", (radius, h), integrate_capsule(radius, h))
+    surface = 2.0 * math.pi * radius * (2.0 * radius + length)
+    return RigidShape(mesh.vertices, mesh.faces, "capsule", (radius, h), integrate_capsule(radius, h), surface)
 
 
 def torus(radius: float = 0.4, tube: float = 0.15, segments: int = 20, around: int = 10) -> RigidShape:

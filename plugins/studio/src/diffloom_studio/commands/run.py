@@ -106,7 +106,7 @@ def carry_out(
     from diffloom_scale.loggers import open_loggers
     from diffloom_studio.console import make_watcher
     from diffloom_studio.report import write_report
-    from diffloom_studio.report.page_data import give_advice
+    from diffloom_studio.report.advice import give_advice
 
     loaded = folder.config()
     if resumed:

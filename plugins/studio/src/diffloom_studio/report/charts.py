@@ -7,7 +7,7 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,7 +123,7 @@ class Chart:
     """Curves over common axes.
 
     levels: heights of dashed lines. log: a logarithmic vertical axis, for values > 0. whole: ticks at whole numbers
-    across.
+    across. marks: places of dashed vertical lines with their colours. across: number of ticks across.
     """
 
     curves: Sequence[Curve]
@@ -133,14 +133,17 @@ class Chart:
     log: bool = False
     width: int = WIDTH
     whole: bool = True
+    marks: Sequence[tuple[float, str]] = ()
+    across: int = 6
 
     def svg(self, at: tuple[float, float] = (0.0, 0.0)) -> str:
         """Return an <svg> element, the same bytes for the same chart. at: its corner within another element [px]."""
         heights = [y for curve in self.curves for y in curve.ys] + list(self.levels)
-        across = make_linear_axis([x for curve in self.curves for x in curve.xs], 6, whole=self.whole)
+        across = make_linear_axis([x for curve in self.curves for x in curve.xs], self.across, whole=self.whole)
         up = (make_log_axis if self.log else make_linear_axis)(heights, 5)
         frame = _PlotFrame(across, up, self.width)
         parts = [*frame.grid(), *(frame.level(y) for y in self.levels)]
+        parts += [frame.mark(x, colour) for x, colour in self.marks]
         parts += [part for curve in self.curves for part in frame.curve(curve)]
         parts += [*frame.labels(self.xlabel, self.ylabel), *frame.legend([c for c in self.curves if c.label])]
         return _make_element(self.width, HEIGHT, parts, at)
@@ -200,6 +203,10 @@ class _PlotFrame:
     def level(self, value: float) -> str:
         y = self.y(value)
         return _draw_line(self.left, y, self.width - RIGHT, y, ORANGE, 'stroke-width="1.6" stroke-dasharray="6 4"')
+
+    def mark(self, value: float, colour: str) -> str:
+        x = self.x(value)
+        return _draw_line(x, TOP, x, HEIGHT - FOOT, colour, 'stroke-width="1.4" stroke-dasharray="5 4"')
 
     def curve(self, curve: Curve) -> list[str]:
         runs: list[list[tuple[float, float]]] = [[]]
@@ -291,6 +298,8 @@ def _chart_parameter(estimate: Estimate, history: Sequence[Record]) -> Chart:
     rows = _split_curves([r.values[estimate.name] for r in history])
     few = len(rows) < 4
     curves = [Curve(steps, row, width=1.9 if few else 1.0, opacity=1.0 if few else 0.5) for row in rows]
+    if estimate.found.shape == (3,) and len(rows) == 3:
+        curves = [replace(curve, colour=COLOURS[k], label="xyz"[k]) for k, curve in enumerate(curves)]
     truth: list[float] = []
     if estimate.truth is not None:
         truth = sorted({round(v, 12) for v in estimate.truth.flatten().tolist()})[:16]

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -16,21 +17,17 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from diffloom.interfaces import Camera
-from diffloom_fitting import AbstractExperiment, Experiment, Result
+from diffloom_fitting import Estimate, Result
 from diffloom_fitting.numbers import (
-    format_memory,
     format_number,
     format_percent,
     format_seconds,
     format_unit,
-    format_value,
     format_value_lines,
-    format_with_caveat,
 )
 from diffloom_fitting.result_tables import get_estimate_heading
 from diffloom_fitting.results import TIMED_PARTS
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.trust import AT_REST, FINE, SEVERAL, Uncertainty
 from diffloom_studio.playback import (
     FIELDS,
     STIFF,
@@ -45,6 +42,7 @@ from diffloom_studio.report.panels import Panels, count_digits
 
 MOST_PIXELS = 24e6  # largest sheet, because browsers refuse much larger images
 LOSSLESS = 3e6  # pixels up to which a sheet keeps every bit
+MOST_ROWS = 9  # numbers of a vector that each get a row
 MOST_BYTES = 6e6  # largest size of all surfaces together
 
 
@@ -188,54 +186,57 @@ def embed(content: bytes, kind: str) -> str:
 
 
 def make_headline(result: Result) -> str:
-    """Return the estimates in a sentence."""
-    if result.goal is not None:
-        told = result.goal.words(result.steps)
-        return f"{told[0].upper()}{told[1:]}."
-    parts = []
-    for e in result.estimates[:4]:
-        unit = f" {format_unit(e.unit)}" if e.unit else ""
-        told = f"{e.name} = {format_value(e.found, e.deviation if e.found.numel() == 1 else None)}{unit}"
-        told = format_with_caveat(told, e.caveat)
-        parts.append(told + (f", {format_percent(e.error)} from the truth" if e.error is not None else ""))
-    more = len(result.estimates) - 4
-    return "; ".join(parts) + (f"; and {more} more" if more > 0 else "") + "."
+    """Return the outcome of a fit to a goal in a sentence, and nothing for other fits, whose table says it."""
+    if result.goal is None:
+        return ""
+    told = result.goal.words(result.steps)
+    return f"{told[0].upper()}{told[1:]}."
 
 
-def make_cards(result: Result) -> list[tuple[str, str]]:
+def make_facts(result: Result) -> list[tuple[str, str]]:
     """Return the key figures as pairs (figure, meaning)."""
     found = [
-        (format_number(result.loss, 3), f"loss, from {format_number(result.start_loss, 3)}"),
-        (str(result.iterations), "iterations"),
-        (format_seconds(result.seconds), "fitting time"),
-        (format_seconds(result.seconds_per_iteration), "per iteration"),
-        (format_memory(result.memory), "peak memory"),
+        (f"{format_number(result.start_loss, 3)} → {format_number(result.loss, 3)}", "loss"),
+        (str(result.iterations), f"iterations in {format_seconds(result.seconds)}"),
     ]
-    if result.compiling >= 0.5:
-        found.insert(4, (format_seconds(result.compiling), "compiling, once"))
     if result.holdout_loss is not None:
         found.insert(1, (format_number(result.holdout_loss, 3), "loss on the holdout"))
     return found
 
 
 def make_rows(result: Result) -> list[dict[str, list[str]]]:
-    """Return the table of estimates, each cell in lines; truth and error only where a truth is known."""
+    """Return the table of estimates: a row for each number of a short vector, each cell in lines.
+
+    Truth and error are there only where a truth is known. The error of a component is relative to the whole vector.
+    """
     known = any(e.truth is not None for e in result.estimates)
-    found = []
-    for e in result.estimates:
-        row = {
-            "unknown": [e.name],
-            "unit": [format_unit(e.unit)],
-            "start": format_value_lines(e.start),
-            get_estimate_heading(result): [
-                *format_value_lines(e.found, e.deviation),
-                *([f"({e.caveat})"] if e.caveat else []),
-            ],
-        }
-        if known:
-            row |= {"truth": [] if e.truth is None else format_value_lines(e.truth), "error": [format_percent(e.error)]}
-        found.append(row)
-    return found
+    return [row for e in result.estimates for row in _make_estimate_rows(e, get_estimate_heading(result), known)]
+
+
+def _make_estimate_rows(e: Estimate, heading: str, known: bool) -> list[dict[str, list[str]]]:
+    count = e.found.numel()
+    if e.found.dim() != 1 or not 2 <= count <= MOST_ROWS:
+        return [_make_row(e.name, e, heading, known)]
+    names = [f"{e.name} {'xyz'[k]}" if count == 3 else f"{e.name} {k + 1}" for k in range(count)]
+    rows = []
+    for k, name in enumerate(names):
+        part = replace(
+            e, start=e.start.expand(count)[k], found=e.found[k], truth=None if e.truth is None else e.truth[k],
+            deviation=None if e.deviation is None else e.deviation[k], interval=None,
+        )  # fmt: skip
+        row = _make_row(name, part, heading, known)
+        if e.truth is not None and float(e.truth.norm()) > 0.0:
+            row["error"] = [format_percent(float((e.found[k] - e.truth[k]).abs() / e.truth.norm()))]
+        rows.append(row)
+    return rows
+
+
+def _make_row(name: str, e: Estimate, heading: str, known: bool) -> dict[str, list[str]]:
+    found = [*format_value_lines(e.found, e.deviation), *([f"({e.caveat})"] if e.caveat else [])]
+    row = {"unknown": [name], "unit": [format_unit(e.unit)], "start": format_value_lines(e.start), heading: found}
+    if known:
+        row |= {"truth": [] if e.truth is None else format_value_lines(e.truth), "error": [format_percent(e.error)]}
+    return row
 
 
 def make_shares(result: Result) -> list[tuple[str, float, str]]:
@@ -245,96 +246,6 @@ def make_shares(result: Result) -> list[tuple[str, float, str]]:
     return (
         [(p, 100.0 * result.shares[p] / total, format_seconds(result.shares[p])) for p in parts] if total > 0.0 else []
     )
-
-
-def give_advice(result: Result, experiment: AbstractExperiment | None = None) -> list[str]:
-    """Return sentences of advice, the most urgent first.
-
-    An object that is not visible cannot be fitted, and a fit that has not converged cannot be judged.
-
-    Args:
-        result: The result of a fit.
-        experiment: The experiment, which gives the values in the advice; None for advice without them.
-    """
-    scene = experiment.scene if isinstance(experiment, Experiment) else None
-    images = experiment is None or scene is not None
-    if result.interrupted:
-        return ["The fit was interrupted: continue it with diffloom run --resume and this folder."]
-    levels = {part: finding.level for part, finding in result.verdict.findings()}
-    found = []
-    if not images:
-        found = _advise_unconverged(result) if levels["converged"] != "green" else []
-        if levels["identifiable"] != "green":
-            found.append(
-                "Fix what you know from elsewhere, add clips, or record a motion in which every unknown matters."
-            )
-        if levels["explained"] != "green":
-            found.append("The model lacks something: add it as an unknown, or let fewer frames count.")
-        return found
-    if levels["visible"] != "green":
-        found.append(
-            "The camera hardly sees the object: move it nearer, enlarge the images (camera.size), or use frames in "
-            "which the object is in view and moves."
-        )
-    if levels["visible"] == "red":
-        return found  # other advice needs a visible object
-    if levels["converged"] != "green":
-        found += _advise_unconverged(result)
-    if levels["identifiable"] != "green":
-        found += _advise_open(result)
-    if levels["explained"] != "green":
-        found += _advise_unexplained(result, None if scene is None else scene.dt)
-    return found
-
-
-def _advise_unconverged(result: Result) -> list[str]:
-    told = [_advise_iterations(result)]
-    last = result.history[-1].loss if result.history else result.loss
-    if last > 0.5 * result.start_loss:
-        told.append(
-            "The loss has hardly fallen: start nearer, shorten the first stage's horizon, or give several starts; "
-            "diffloom landscape shows where the valleys are."
-        )
-    return told
-
-
-def _advise_iterations(result: Result) -> str:
-    """Advise twice as many iterations of the last stage, and a later stop if it had stopped before the last of them."""
-    if not result.history:
-        return "Run more iterations of the last stage: --iterations."
-    last = result.history[-1]
-    option = f"--set stages.{last.stage}.stop.change=1e-5" if "fell by less" in last.note else ""
-    return f"Run more iterations of the last stage: {option or f'--iterations {max(10, 2 * last.iteration)}'}"
-
-
-def _advise_open(result: Result) -> list[str]:
-    names = ", ".join(result.verdict.undetermined)
-    what = f"The video does not determine {names}" if names else "The video does not determine every unknown"
-    return [
-        f"{what}: fix what you know from elsewhere, give it a prior, add a second camera, or record a motion in which "
-        "it matters."
-    ]
-
-
-def _advise_unexplained(result: Result, dt: float | None) -> list[str]:
-    sure = result.uncertainty
-    if isinstance(sure, Uncertainty):
-        if sure.windows > SEVERAL:
-            return [
-                "Parts of the video ask for different values, so the model lacks something: damping, air, friction, a "
-                "camera that is not where it is said to be. Add it as an unknown, or fit a shorter part."
-            ]
-        if sure.step_bias > 1.0:
-            option = "" if dt is None else f": --set time.dt={dt / 2.0:.6g}"
-            return [f"The physics step shifts the result by more than its ±: halve time.dt and fit again{option}"]
-        if not sure.images and sure.noise > FINE:
-            return ["Use a loss on images, such as mse: then ± knows which residuals are neighbours."]
-        if sure.unrest > AT_REST:
-            return ["The remaining residuals may shrink with more iterations."]
-    return [
-        "The model leaves much of the video unexplained: check the first frame in the difference view, then the "
-        "camera, the background and the shape, and only then the physics."
-    ]
 
 
 def cite(title: str, result: Result, config: Any) -> str:

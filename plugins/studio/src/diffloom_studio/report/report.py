@@ -18,20 +18,21 @@ from diffloom_fitting.files import explain_errors, write_bytes, write_text
 from diffloom_fitting.numbers import format_number
 from diffloom_fitting.result_tables import list_ledger, result_lines
 from diffloom_fitting.validation import check_instance, describe_value as told
+from diffloom_studio.report.advice import give_advice, list_commands
 from diffloom_studio.report.charts import plot_each_parameter, plot_loss, plot_parameters
 from diffloom_studio.report.control_page import write_control_page
 from diffloom_studio.report.media import find_frame_rate, write_video
 from diffloom_studio.report.page_data import (
     cite,
     embed,
-    give_advice,
-    make_cards,
+    make_facts,
     make_headline,
     make_page_data,
     make_rows,
     make_shares,
 )
 from diffloom_studio.report.panels import Panels, draw_strip, join_panels, render_panels
+from diffloom_studio.report.trust_charts import draw_correlations, plot_profiles
 
 #: Files whose text the page includes.
 PARTS = {"style": "css", "viewer": "js", "player": "js"}
@@ -74,20 +75,25 @@ def write_report(
     said = {"title": experiment.title, "text": text, "cite": cite(experiment.title, result, config)}
     said["config"] = "" if config is None else json.dumps(config, indent=2)
     page = _load_template().render(
-        **said, control=control, **_describe_result(experiment, result), **_describe_views(seen, data)
+        **said, control=control, **_describe_result(folder, experiment, result), **_describe_views(seen, data)
     )
     write_text(folder / "report.html", page)
     return folder / "report.html"
 
 
-def _describe_result(experiment: AbstractExperiment, result: Result) -> dict[str, Any]:
+def _describe_result(folder: Path, experiment: AbstractExperiment, result: Result) -> dict[str, Any]:
     """Return the page's values for the result."""
+    advice = give_advice(result, experiment) if result.uncertainty != "not asked for" else []
     return {
         "verdict": result.verdict if result.uncertainty != "not asked for" else None,
-        "advice": give_advice(result, experiment) if result.uncertainty != "not asked for" else [],
+        "advice": advice,
+        "commands": list_commands(folder, result, advice),
+        "profiles": plot_profiles(experiment, result) if isinstance(experiment, Experiment) else [],
+        "correlations": draw_correlations(result, experiment.layout.labels()),
         "headline": make_headline(result),
-        "cards": make_cards(result),
+        "facts": make_facts(result),
         "rows": make_rows(result),
+        "unknowns": len(result.estimates),
         "known": any(e.truth is not None for e in result.estimates),
         "ledger": list_ledger(result),
         "lines": [*result_lines(result), *experiment.lines(result)],

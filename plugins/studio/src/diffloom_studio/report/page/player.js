@@ -7,9 +7,11 @@ window.diffloom = page;
 
 const MODES = {
   "side by side": { start: "start", fit: "fit" },
-  difference: { start: "|start − target| × 10", fit: "|fit − target| × 10" },
+  residual: { start: "start − target", fit: "fit − target" },
   overlay: { start: "target red, start cyan", fit: "target red, fit cyan" },
 };
+// Colours of a residual of 0 to its scale: black, violet, red, orange, pale yellow.
+const HEAT = [[0, 0, 4], [87, 16, 110], [188, 55, 84], [249, 142, 9], [252, 255, 164]];
 
 function loaded(source) {
   return new Promise((done, failed) => {
@@ -29,11 +31,19 @@ function frame(view, name, index) {
   return scratch.getImageData(0, 0, view.width, view.height);
 }
 
+function heat(part) {
+  const at = Math.max(0, Math.min(1, part)) * 4, low = Math.min(3, Math.floor(at)), f = at - low;
+  return HEAT[low].map((v, c) => v + f * (HEAT[low + 1][c] - v));
+}
+
+// A residual's colour goes by the largest difference of the three channels; page.most is the end of the scale.
 function mixed(mode, target, other) {
   const a = target.data, b = other.data;
   for (let k = 0; k < b.length; k += 4) {
-    if (mode === "difference") {
-      for (let c = 0; c < 3; c++) b[k + c] = Math.min(255, 10 * Math.abs(a[k + c] - b[k + c]));
+    if (mode === "residual") {
+      let most = 0;
+      for (let c = 0; c < 3; c++) most = Math.max(most, Math.abs(a[k + c] - b[k + c]));
+      heat(most / page.most).forEach((v, c) => { b[k + c] = v; });
     } else {
       const cyan = (b[k] + b[k + 1] + b[k + 2]) / 3;
       b[k] = (a[k] + a[k + 1] + a[k + 2]) / 3;
@@ -41,6 +51,19 @@ function mixed(mode, target, other) {
     }
   }
   return other;
+}
+
+// The end of the scale of residuals: the largest of the fit in any frame, but a tenth of the brightness at least.
+function scaleOf(views) {
+  let most = 25.5;
+  for (const view of views) {
+    if (!view.sheets.target) continue;
+    for (let n = 0; n < view.times.length; n += Math.max(1, Math.floor(view.times.length / 12))) {
+      const a = frame(view, "target", n).data, b = frame(view, "fit", n).data;
+      for (let k = 0; k < a.length; k++) if (k % 4 !== 3) most = Math.max(most, Math.abs(a[k] - b[k]));
+    }
+  }
+  return most;
 }
 
 function nearest(times, time) {
@@ -119,12 +142,14 @@ function start3d() {
   choose("frusta", input => { page.viewer.state.frusta = input.checked; page.viewer.redraw(); });
   choose("colour", input => {
     const scale = document.getElementById("scale"), text = data.scene.fields[input.value];
-    page.viewer.state.field = input.value;
+    page.viewer.state.field = text ? input.value : "";
+    page.viewer.state.own = input.value === "own";
     scale.hidden = !text;
     scale.querySelector("span").textContent = text || "";
     page.viewer.redraw();
   });
   document.getElementById("home").addEventListener("click", page.viewer.home);
+  for (const button of document.querySelectorAll(".pad [data-do]")) button.addEventListener("click", () => page.viewer.act(button.dataset.do));
 }
 
 function theme() {
@@ -135,15 +160,28 @@ function theme() {
 }
 
 document.getElementById("theme").addEventListener("click", theme);
+for (const button of document.querySelectorAll("button.copy")) {
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = "copied";
+  });
+}
 document.getElementById("copy").addEventListener("click", async e => {
   await navigator.clipboard.writeText(document.getElementById("cite").textContent);
   e.target.textContent = "copied";
 });
 for (const slider of document.querySelectorAll(".scrub input")) slider.addEventListener("input", () => { play(false); moveTo(Number(slider.value)); });
 for (const button of document.querySelectorAll(".scrub button")) button.addEventListener("click", () => play(!page.playing));
-choose("mode", input => { page.mode = input.value; moveTo(page.time); });
+choose("mode", input => {
+  page.mode = input.value;
+  document.getElementById("residual-scale").hidden = page.mode !== "residual";
+  moveTo(page.time);
+});
+choose("guess", input => document.querySelector(".motion").classList.toggle("three", input.checked));
 
 Promise.all(data.views.map(prepare)).then(() => {
+  page.most = scaleOf(data.views);
+  document.querySelector("#residual-scale span").textContent = `${(page.most / 2.55).toFixed(0)} % of full brightness`;
   start3d();
   moveTo(data.first);
   page.ready = true;

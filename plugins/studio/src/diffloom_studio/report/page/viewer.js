@@ -9,13 +9,17 @@ layout(location=3) in float shadeHere;
 layout(location=4) in float shadeAfter;
 uniform mat4 view, lens;
 uniform vec3 low, size, shift;
-uniform float between;
+uniform float between, flatten, floorAt;
+uniform vec3 sun;
 out vec3 place, tint;
 out float shade, known;
 void main() {
   shade = (mix(shadeHere, shadeAfter, between) * 255.0 - 1.0) / 254.0;
   known = min(shadeHere, shadeAfter) > 0.0 ? 1.0 : 0.0;
-  vec4 seen = view * vec4(low + size * mix(here, after, between) + shift, 1.0);
+  vec3 at = low + size * mix(here, after, between) + shift;
+  // A shadow: the body, pressed along the sun's rays onto the ground.
+  if (flatten > 0.5) at -= sun * ((at.y - floorAt) / sun.y);
+  vec4 seen = view * vec4(at, 1.0);
   place = seen.xyz;
   tint = colour;
   gl_Position = lens * seen;
@@ -45,6 +49,30 @@ void main() {
   shown = vec4(mix(mix(ink.rgb, tint, own), field, heat) * light, ink.a);
 }`;
 
+// The ground: a plane with lines at round distances, which fades out, so that it has no edge and fights with no line.
+const GROUND_VERTEX = `#version 300 es
+layout(location=0) in vec3 corner;
+uniform mat4 view, lens;
+out vec2 spot;
+void main() { spot = corner.xz; gl_Position = lens * view * vec4(corner, 1.0); }`;
+const GROUND_FRAGMENT = `#version 300 es
+precision highp float;
+in vec2 spot;
+uniform vec2 middle;
+uniform float step, radius;
+uniform vec3 ink, sheen;
+out vec4 shown;
+void main() {
+  vec2 cell = spot / step, wide = fwidth(cell) * 1.2;
+  vec2 line = 1.0 - smoothstep(vec2(0.0), wide, abs(fract(cell - 0.5) - 0.5));
+  // Lines closer than some pixels melt into their mean.
+  vec2 faint = clamp(0.35 / max(wide, vec2(1e-6)), 0.0, 1.0);
+  float grid = max(line.x * faint.x, line.y * faint.y) * 0.35;
+  float near = 1.0 - smoothstep(0.35 * radius, radius, distance(spot, middle));
+  shown = vec4(mix(sheen, ink, grid), near);
+}`;
+
+const SUNS = [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [0.7, 0.7], [-0.7, 0.7], [0.7, -0.7], [-0.7, -0.7]];
 const INKS = { start: [0.85, 0.39, 0.17], fit: [0.12, 0.37, 0.66], truth: [0.17, 0.54, 0.34] };
 
 function bytesOf(text) {
@@ -52,20 +80,21 @@ function bytesOf(text) {
 }
 
 function viewer(canvas, scene) {
-  const gl = canvas.getContext("webgl2", { alpha: false, antialias: true, preserveDrawingBuffer: true });
+  const gl = canvas.getContext("webgl2", { alpha: false, antialias: true, stencil: true, preserveDrawingBuffer: true });
   if (!gl) return null;
   const at = program(gl), bounds = boundsOf(scene.bodies);
   const eye = { yaw: 0.6, pitch: 0.35, far: 1, aim: [0, 0, 0] };
   const faces = new Uint32Array(bytesOf(scene.faces));
   const bodies = scene.bodies.map(body => upload(gl, body, faces));
-  const ground = lines(gl, grid(bounds, scene.ground));
+  const ground = makeGround(gl, bounds, scene.ground), labels = document.getElementById("labels");
+  const axisLines = [0, 1, 2].map(k => lines(gl, axisLine(bounds, scene.ground, k)));
   const frusta = scene.cameras.map(camera => lines(gl, frustum(camera, bounds)));
-  const state = { apart: false, frusta: true, shown: Object.fromEntries(bodies.map(b => [b.name, true])), time: 0, field: "" };
+  const state = { apart: false, frusta: false, own: false, shown: Object.fromEntries(bodies.map(b => [b.name, true])), time: 0, field: "" };
   let waiting = false;
 
   function home() {
     eye.aim = bounds.middle.slice();
-    eye.far = 1.3 * bounds.radius;
+    eye.far = 1.1 * bounds.radius;
     if (scene.cameras.length) {
       const back = scene.cameras[0].rotation[2];
       // The eye stands beside the first camera, so that its frustum does not fill the view.
@@ -96,25 +125,65 @@ function viewer(canvas, scene) {
     const far = eye.far + 0.8 * wide;
     gl.uniformMatrix4fv(at.lens, false, lens(width / height, 0.02 * far, 60 * far));
     gl.uniformMatrix4fv(at.view, false, viewMatrix(eye, far));
-    const grey = [...rgb(style.color), 0.35];
-    drawLines(ground, grey);
+    const apart = body => state.apart && on.length > 1 ? wide * (on.indexOf(body) / (on.length - 1) - 0.5) : 0;
+    if (eye.pitch > 0) {  // from below, the ground would hide the bodies
+      drawGround(gl, ground, lens(width / height, 0.02 * far, 60 * far), viewMatrix(eye, far), style, bounds, wide);
+      gl.useProgram(at.program);
+      drawShadows(on, apart);
+    }
+    axisLines.forEach((one, k) => drawLines(one, [...AXES[k], 1]));
     if (state.frusta) frusta.forEach(one => drawLines(one, [...rgb(style.color), 0.8]));
     // Solid bodies first, then transparent ones: the fit is solid, the other bodies are drawn over it.
     const order = [...on].sort((a, b) => solid(b) - solid(a));
     for (const body of order) {
-      const shift = state.apart ? wide * (on.length > 1 ? on.indexOf(body) / (on.length - 1) - 0.5 : 0) : 0;
-      drawBody(body, shift, state.apart || solid(body) || on.length === 1 ? 1 : 0.4);
+      drawBody(body, apart(body), state.apart || solid(body) || on.length === 1 ? 1 : 0.4);
     }
+    if (labels) placeLabels(on, apart, lens(width / height, 0.02 * far, 60 * far), viewMatrix(eye, far));
+  }
+
+  // Soft shadows: one pass for each part of the sun; the stencil keeps a pass from darkening a pixel twice.
+  function drawShadows(on, apart) {
+    gl.disable(gl.DEPTH_TEST);
+    gl.enable(gl.STENCIL_TEST);
+    gl.uniform1f(at.flatten, 1);
+    gl.uniform1f(at.floorAt, scene.ground);
+    for (const [x, z] of SUNS) {
+      gl.clear(gl.STENCIL_BUFFER_BIT);
+      gl.stencilFunc(gl.EQUAL, 0, 255);
+      gl.stencilOp(gl.KEEP, gl.KEEP, gl.INCR);
+      gl.uniform3f(at.sun, 0.5 + 0.12 * x, 1, -0.3 + 0.12 * z);
+      for (const body of on) drawBody(body, apart(body), 0.045, true);
+    }
+    gl.uniform1f(at.flatten, 0);
+    gl.disable(gl.STENCIL_TEST);
+    gl.enable(gl.DEPTH_TEST);
+  }
+
+  function placeLabels(on, apart, lensMatrix, view) {
+    const wanted = on.map(body => ({ text: body.name, kind: "body", at: topOf(body, momentOf(body.times, state.time), apart(body)) }));
+    wanted.push(...["x", "y", "z"].map((text, k) => ({ text, kind: "axis", at: axisLine(bounds, scene.ground, k)[1] })));
+    while (labels.children.length < wanted.length) labels.append(document.createElement("span"));
+    // Labels of bodies at one place stand above each other.
+    let stacked = 0;
+    [...labels.children].forEach((span, k) => {
+      const one = wanted[k];
+      span.hidden = !one;
+      if (!one) return;
+      const seen = project(lensMatrix, view, one.at);
+      span.textContent = one.text;
+      span.className = one.kind;
+      span.style.color = one.kind === "body" ? `rgb(${(INKS[one.text] || INKS.fit).map(v => Math.round(255 * v))})` : "";
+      const up = one.kind === "body" && !state.apart ? 1.35 * stacked++ : 0;
+      span.style.left = `${50 + 50 * seen[0]}%`;
+      span.style.top = `calc(${50 - 50 * seen[1]}% - ${up + 0.3}em)`;
+      span.hidden = seen[2] <= 0 || Math.abs(seen[0]) > 1 || Math.abs(seen[1]) > 1;
+    });
   }
 
   function solid(body) { return body.name === "fit" ? 1 : 0; }
 
-  function drawBody(body, shift, alpha) {
-    const times = body.times;
-    let k = 0;
-    while (k + 2 < times.length && times[k + 1] <= state.time) k++;
-    const next = Math.min(k + 1, times.length - 1), span = times[next] - times[k];
-    const part = span > 0 ? Math.max(0, Math.min(1, (state.time - times[k]) / span)) : 0;
+  function drawBody(body, shift, alpha, shadow = false) {
+    const [k, next, part] = momentOf(body.times, state.time);
     gl.bindVertexArray(body.array);
     gl.bindBuffer(gl.ARRAY_BUFFER, body.vertices);
     gl.vertexAttribPointer(0, 3, gl.UNSIGNED_SHORT, true, 6, 6 * body.count * k);
@@ -123,9 +192,9 @@ function viewer(canvas, scene) {
     gl.uniform3fv(at.size, body.size);
     gl.uniform3f(at.shift, shift, 0, 0);
     gl.uniform1f(at.between, part);
-    gl.uniform1f(at.lit, 1);
+    gl.uniform1f(at.lit, shadow ? 0 : 1);
     // A transparent body keeps its colour: strain and stress are shown on solid bodies.
-    const shades = alpha === 1 ? body.shades[state.field] : undefined;
+    const shades = alpha === 1 && !shadow ? body.shades[state.field] : undefined;
     for (const [slot, frame] of [[3, k], [4, next]]) {
       if (!shades) { gl.disableVertexAttribArray(slot); continue; }
       gl.bindBuffer(gl.ARRAY_BUFFER, shades);
@@ -133,13 +202,17 @@ function viewer(canvas, scene) {
       gl.vertexAttribPointer(slot, 1, gl.UNSIGNED_BYTE, true, 1, body.count * frame);
     }
     gl.uniform1f(at.heat, shades ? 1 : 0);
-    gl.uniform1f(at.own, alpha === 1 && body.colours && body.name === "fit" ? 1 : 0);
-    gl.uniform4f(at.ink, ...(INKS[body.name] || INKS.fit), alpha);
+    gl.uniform1f(at.own, !shadow && state.own && alpha === 1 && body.colours ? 1 : 0);
+    gl.uniform4f(at.ink, ...(shadow ? [0, 0, 0] : INKS[body.name] || INKS.fit), alpha);
+    // Where bodies coincide the solid one is shown: transparent ones lie a little behind.
+    if (alpha < 1) gl.enable(gl.POLYGON_OFFSET_FILL);
+    gl.polygonOffset(1.5, 4);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     gl.depthMask(alpha === 1);
     gl.drawElements(gl.TRIANGLES, faces.length, gl.UNSIGNED_INT, 0);
     gl.depthMask(true);
+    gl.disable(gl.POLYGON_OFFSET_FILL);
   }
 
   function drawLines(one, ink) {
@@ -157,15 +230,21 @@ function viewer(canvas, scene) {
     gl.drawArrays(gl.LINES, 0, one.count);
   }
 
+  function act(what) {
+    if (what === "left" || what === "right") eye.yaw += what === "left" ? -0.35 : 0.35;
+    else eye.far *= what === "near" ? 0.8 : 1.25;
+    redraw();
+  }
+
   handle(canvas, eye, home, redraw);
   new ResizeObserver(redraw).observe(canvas);
   home();
-  return { state, eye, redraw, home, names: bodies.map(b => b.name), at(time) { state.time = time; redraw(); } };
+  return { state, eye, redraw, home, act, names: bodies.map(b => b.name), at(time) { state.time = time; redraw(); } };
 }
 
-function program(gl) {
+function link(gl, vertex, fragment, names) {
   const made = gl.createProgram();
-  for (const [kind, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+  for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
     const shader = gl.createShader(kind);
     gl.shaderSource(shader, text);
     gl.compileShader(shader);
@@ -173,8 +252,12 @@ function program(gl) {
     gl.attachShader(made, shader);
   }
   gl.linkProgram(made);
-  const names = ["view", "lens", "low", "size", "shift", "between", "lit", "own", "heat", "ink"];
   return { program: made, ...Object.fromEntries(names.map(name => [name, gl.getUniformLocation(made, name)])) };
+}
+
+function program(gl) {
+  const names = ["view", "lens", "low", "size", "shift", "between", "lit", "own", "heat", "ink", "flatten", "floorAt", "sun"];
+  return link(gl, VERTEX, FRAGMENT, names);
 }
 
 // All frames of a body lie in one buffer; two of them and their weights are chosen when drawing.
@@ -182,7 +265,8 @@ function upload(gl, body, faces) {
   const array = gl.createVertexArray(), vertices = gl.createBuffer();
   gl.bindVertexArray(array);
   gl.bindBuffer(gl.ARRAY_BUFFER, vertices);
-  gl.bufferData(gl.ARRAY_BUFFER, bytesOf(body.vertices), gl.STATIC_DRAW);
+  const places = new Uint16Array(bytesOf(body.vertices));
+  gl.bufferData(gl.ARRAY_BUFFER, places, gl.STATIC_DRAW);
   gl.enableVertexAttribArray(0);
   gl.enableVertexAttribArray(1);
   if (body.colours) {
@@ -199,7 +283,7 @@ function upload(gl, body, faces) {
     gl.bindBuffer(gl.ARRAY_BUFFER, shades[name]);
     gl.bufferData(gl.ARRAY_BUFFER, bytesOf(text), gl.STATIC_DRAW);
   }
-  return { ...body, array, vertices, shades };
+  return { ...body, array, vertices, shades, places };
 }
 
 function lines(gl, points) {
@@ -221,14 +305,66 @@ function boundsOf(bodies) {
   return { low, high, middle, radius: Math.max(1e-6, Math.hypot(...low.map((v, k) => high[k] - v))) };
 }
 
-function grid(bounds, height) {
-  const step = Math.pow(10, Math.floor(Math.log10(bounds.radius))) / (bounds.radius > 3 ? 1 : 2), found = [];
-  const [x0, x1, z0, z1] = [bounds.low[0], bounds.high[0], bounds.low[2], bounds.high[2]];
-  const round = (v, way) => step * (way < 0 ? Math.floor(v / step - 1) : Math.ceil(v / step + 1));
-  const [a, b, c, d] = [round(x0, -1), round(x1, 1), round(z0, -1), round(z1, 1)];
-  for (let x = a; x <= b + 1e-9; x += step) found.push([x, height, c], [x, height, d]);
-  for (let z = c; z <= d + 1e-9; z += step) found.push([a, height, z], [b, height, z]);
-  return found;
+function makeGround(gl, bounds, height) {
+  const far = 6 * bounds.radius, [x, , z] = bounds.middle;
+  const corners = [[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1]].map(([a, b]) => [x + far * a, height, z + far * b]);
+  const names = ["view", "lens", "middle", "step", "radius", "ink", "sheen"];
+  return { ...link(gl, GROUND_VERTEX, GROUND_FRAGMENT, names), ...lines(gl, corners) };
+}
+
+function drawGround(gl, ground, lensMatrix, view, style, bounds, wide) {
+  const ink = rgb(style.color), back = rgb(style.backgroundColor);
+  gl.useProgram(ground.program);
+  gl.bindVertexArray(ground.array);
+  gl.uniformMatrix4fv(ground.lens, false, lensMatrix);
+  gl.uniformMatrix4fv(ground.view, false, view);
+  gl.uniform2f(ground.middle, bounds.middle[0], bounds.middle[2]);
+  gl.uniform1f(ground.radius, 2.2 * bounds.radius + wide);
+  gl.uniform1f(ground.step, Math.pow(10, Math.floor(Math.log10(bounds.radius))) / (bounds.radius > 3 ? 1 : 2));
+  gl.uniform3f(ground.ink, ...ink);
+  gl.uniform3f(ground.sheen, ...back.map((v, k) => 0.88 * v + 0.12 * ink[k]));
+  gl.disable(gl.DEPTH_TEST);
+  gl.enable(gl.BLEND);
+  gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+  gl.drawArrays(gl.TRIANGLES, 0, ground.count);
+  gl.enable(gl.DEPTH_TEST);
+}
+
+const AXES = [[0.8, 0.25, 0.2], [0.2, 0.6, 0.3], [0.25, 0.45, 0.85]];
+// Axes of x, y, z begin at a corner of the ground, a fifth of the scene long.
+function axisLine(bounds, height, k) {
+  const from = [bounds.low[0], height, bounds.low[2]], to = from.slice();
+  to[k] += 0.2 * bounds.radius;
+  return [from, to];
+}
+
+// The frames before and after a moment, and its part of the way between them.
+function momentOf(times, time) {
+  let k = 0;
+  while (k + 2 < times.length && times[k + 1] <= time) k++;
+  const next = Math.min(k + 1, times.length - 1), span = times[next] - times[k];
+  return [k, next, span > 0 ? Math.max(0, Math.min(1, (time - times[k]) / span)) : 0];
+}
+
+// The place of a body's label: above its middle.
+function topOf(body, [k, next, part], shift) {
+  const every = Math.max(1, Math.floor(body.count / 200)), sum = [0, 0, 0];
+  let high = -Infinity, count = 0;
+  for (let n = 0; n < body.count; n += every, count++) {
+    for (let c = 0; c < 3; c++) {
+      const a = body.places[3 * (k * body.count + n) + c], b = body.places[3 * (next * body.count + n) + c];
+      const v = body.low[c] + body.size[c] * (a + part * (b - a)) / 65535;
+      sum[c] += v;
+      if (c === 1) high = Math.max(high, v);
+    }
+  }
+  return [sum[0] / count + shift, high, sum[2] / count];
+}
+
+function project(lensMatrix, view, point) {
+  const apply = (m, v) => [0, 1, 2, 3].map(r => m[r] * v[0] + m[4 + r] * v[1] + m[8 + r] * v[2] + m[12 + r] * v[3]);
+  const [x, y, , w] = apply(lensMatrix, apply(view, [...point, 1]));
+  return [x / w, y / w, w];
 }
 
 function frustum(camera, bounds) {
