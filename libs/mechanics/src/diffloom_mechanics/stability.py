@@ -12,8 +12,9 @@ from diffloom.interfaces import Control, Model, Params, State
 from diffloom_mechanics.contact.law import ContactLaw
 from diffloom_mechanics.system import Mechanics
 
-#: Suggested step relative to the longest stable one, and number of power iterations.
-SAFETY, ITERATIONS = 0.5, 40
+#: Suggested step relative to the longest stable one.
+SAFETY = 0.5
+ITERATIONS = 40  # of the power method
 #: Displacement of nodes in differences of forces, relative to the extent of the scene.
 NUDGE = 1e-6
 LEAST_FALL = 0.05  # least height [m] from which a point is taken to fall

@@ -24,17 +24,18 @@ from .surface_records import CornerSlots, PointCotangents, SurfaceLighting, Surf
 
 
 class FusedPlan(Protocol):
-    """Parameters of a draw that do not depend on the scene.
-
-    Args:
-        layout: Layout of the images.
-        setup: Constant arguments of the pipelines.
-    """
+    """Parameters of a draw that do not depend on the scene."""
 
     @property
-    def layout(self) -> ImageLayout: ...
+    def layout(self) -> ImageLayout:
+        """Layout of the images."""
+        ...
+
     @property
-    def setup(self) -> Any: ...
+    def setup(self) -> Any:
+        """Constant arguments of the pipelines."""
+        ...
+
     def run(self, pipeline: str, *args: Any) -> None:
         """Run a pipeline of the renderer's program.
 
@@ -45,23 +46,28 @@ class FusedPlan(Protocol):
 
 
 class FusedDrawing(Protocol):
-    """Triangles of one draw, projected and binned.
-
-    Args:
-        plan: Plan of the draw.
-        source: Record with ``points`` (points, 3) [m] and ``cameras``.
-        triangles: Record of the triangles, as the renderer's pipelines take it.
-        lists: Entries of the tiles.
-    """
+    """Triangles of one draw, projected and binned."""
 
     @property
-    def plan(self) -> FusedPlan: ...
+    def plan(self) -> FusedPlan:
+        """Plan of the draw."""
+        ...
+
     @property
-    def source(self) -> Any: ...
+    def source(self) -> Any:
+        """Record with ``points`` (points, 3) [m] and ``cameras``."""
+        ...
+
     @property
-    def triangles(self) -> Any: ...
+    def triangles(self) -> Any:
+        """Record of the triangles, as the renderer's pipelines take it."""
+        ...
+
     @property
-    def lists(self) -> TileLists: ...
+    def lists(self) -> TileLists:
+        """Entries of the tiles."""
+        ...
+
     def camera_adjoint(self, camera: list[Tensor], adjoint: PointCotangents) -> list[Tensor]:
         """Return cotangents of the camera.
 
