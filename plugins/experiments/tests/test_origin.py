@@ -1,4 +1,4 @@
-"""Origin of results: what is recorded, and what is refused."""
+"""Origin of results: the fields of its file, and the results that are refused."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def write_origin(*files: str | Path, command: str | None = None) -> Path:
 
 
 def check_origin(file: str | Path) -> list[str]:
-    """Return what is wrong with the origin of a result.
+    """Return the faults of the origin of a result.
 
     Args:
         file: File of figures, table or plot.
@@ -80,7 +80,7 @@ def check_origin(file: str | Path) -> list[str]:
 
 
 def _digest(path: Path) -> str:
-    """Return the checksum of a file, whatever ends its lines."""
+    """Return the checksum of a file; both line endings count alike."""
     return hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
