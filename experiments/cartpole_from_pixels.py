@@ -22,6 +22,7 @@ from diffloom import simulate
 from diffloom.interfaces import Checkpointed, Control, NoGradient, State, Trajectory
 from diffloom.plugins import get_model, get_renderer
 from diffloom_control import Network, make_goal_target, make_network_policy, make_pose_goal, save_policy
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting.fits import peak_memory
 
 DT, EVERY, DECISIONS, FORCE = 5e-3, 8, 75, 10.0
@@ -275,7 +276,9 @@ def main():
     given.out.mkdir(parents=True, exist_ok=True)
     save_policy(given.out / f"policy-{given.seed}.pt", scene.policy)
     record = {"seed": given.seed, "peak_memory_bytes": peak_memory(), "parts": rows}
-    (given.out / f"seed-{given.seed}.json").write_text(json.dumps(record) + "\n")
+    place = given.out / f"seed-{given.seed}.json"
+    place.write_text(json.dumps(record) + "\n")
+    write_origin(place)
 
 
 if __name__ == "__main__":

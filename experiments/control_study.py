@@ -17,6 +17,7 @@ import torch
 
 from diffloom.interfaces import NoGradient
 from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting.fits import peak_memory
 from diffloom_fitting.goal_outcome import measure_goal
 from diffloom_fitting.loop import advance, begin
@@ -181,8 +182,10 @@ def write(work, out):
     out.mkdir(parents=True, exist_ok=True)
     (out / "control.json").write_text("[\n" + ",\n".join(json.dumps(r) for r in records) + "\n]\n")
     (out / "control.md").write_text(f"# Control\n\n{table(records)}\n")
+    write_origin(out / "control.json", out / "control.md")
     for name in {record["experiment"] for record in records}:
         plot(name, records, out / f"{name}.svg")
+        write_origin(out / f"{name}.svg")
 
 
 def main():

@@ -12,6 +12,7 @@ from reach_study import FOLDER, followed
 
 from diffloom.interfaces import NoGradient
 from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting.losses.centre import centres
 from diffloom_studio.report import write_frames
 
@@ -57,6 +58,7 @@ def main():
         print(f"seed {seed}: return {found[-1]['return']:.2e}, reached after {found[-1]['reached_after']}", flush=True)
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n")
+        write_origin(given.out)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ import trimesh
 from diffloom import __version__
 from diffloom.interfaces import InputError, SimulationError
 from diffloom_experiments import build_experiment, load_data
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting import Result, run_fit
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -272,6 +273,7 @@ def main() -> None:
             f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores.", ""]  # fmt: skip
     (RESULTS / "first-hour.md").write_text("\n".join([*head, *told]) + "\n")
     (RESULTS / "first-hour.json").write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    write_origin(RESULTS / "first-hour.md", RESULTS / "first-hour.json")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parent
@@ -97,6 +98,7 @@ def main() -> None:
             file.write_text(json.dumps(records, indent=1) + "\n")
             print(row, kind, seed, f"{found['error']:.2g}", found["verdict"], f"{found['seconds']:.1f} s", flush=True)
     (given.out / "imperfect-models.md").write_text("# Imperfect models\n\n" + table(records))
+    write_origin(file, file.with_suffix(".md"))
     print(table(records))
 
 

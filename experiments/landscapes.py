@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting.landscape import Axis, LossGrid, evaluate_grid
 
 FOLDER = Path(__file__).resolve().parent
@@ -98,6 +99,7 @@ def main() -> None:
         grids = {"each 2nd frame": lame_grid(given.count or 17)}
         draw_lame(grids["each 2nd frame"], file)
     write(file.with_suffix(".csv"), grids)
+    write_origin(file, file.with_suffix(".csv"))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ import torch
 from torch import Tensor, nn
 
 from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting import Experiment, Target
 from diffloom_fitting.loop import advance, begin
 from diffloom_scale import VideoDataset
@@ -304,6 +305,7 @@ class Found:
         self.file.write_text(json.dumps(self.rows, indent=1) + "\n")
         text = table(self.rows["learned"], self.rows["fits"])
         self.file.with_suffix(".md").write_text("# Learned baselines\n\n" + text)
+        write_origin(self.file, self.file.with_suffix(".md"))
 
 
 def main(given: list[str] | None = None) -> None:

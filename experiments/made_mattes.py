@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from diffloom.interfaces import InputError
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting import Target
 from diffloom_video import read_video
 from diffloom_video.segmentation import BackgroundPlate, ColourKey, Motion, Segmenter, segment
@@ -104,6 +105,7 @@ def main() -> None:
     head += [f"`python experiments/made_mattes.py --folder FOLDER`, commit {commit}, {datetime.now(UTC):%Y-%m-%d}.", ""]
     place = ROOT / "experiments" / "results" / "made-mattes.md"
     place.write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
+    write_origin(place)
     print("\n".join(lines))
 
 

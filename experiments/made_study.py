@@ -21,6 +21,8 @@ from typing import Any
 
 from made_clips import DEVELOPMENT, UNSEEN, make_clips
 
+from diffloom_experiments.origin import write_origin
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
 #: Radius in metres that the file of a throw draws where gravity is the ruler; its factor is sought.
@@ -155,6 +157,7 @@ def main() -> None:
         "",
     ]
     (RESULTS / f"{name}.md").write_text("\n".join([*head, *summary(rows), "", *table(rows)]) + "\n", encoding="utf-8")
+    write_origin(RESULTS / f"{name}.md")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from diffloom.interfaces import Control, State
 from diffloom_control import Network
 from diffloom_control.networks import find_control_rows
 from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.origin import write_origin
 
 
 class Carts:
@@ -228,6 +229,7 @@ def learn(kind, steps, seed, out, enough):
         spent = time.process_time() - clock
         print(f"{curve[-1][0]} steps: return {curve[-1][1]:.4g}, {spent:.0f} s", flush=True)
         out.write_text(json.dumps({"seed": seed, "enough": enough, "curve": curve, "processor_seconds": spent}) + "\n")
+        write_origin(out)
 
 
 def check(kind):

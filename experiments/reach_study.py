@@ -12,6 +12,7 @@ import torch
 
 from diffloom.interfaces import NoGradient
 from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting.fits import peak_memory
 from diffloom_fitting.loop import advance, begin
 
@@ -69,6 +70,7 @@ def main():
         print(f"seed {seed}: return {found[-1]['return']:.2e}, reached after {found[-1]['reached_after']}", flush=True)
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n")
+        write_origin(given.out)
 
 
 if __name__ == "__main__":

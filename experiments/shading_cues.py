@@ -18,6 +18,7 @@ import statistics
 from pathlib import Path
 
 from diffloom_experiments import build_experiment, load_file
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parent
@@ -67,6 +68,7 @@ def main() -> None:
     draw(curves, given.out / "shading-cues.png")
     rounded = {cue: [[float(f"{e:.3g}") for e in curve] for curve in each] for cue, each in curves.items()}
     (given.out / "shading-cues.json").write_text(json.dumps({"seeds": list(seeds), "errors": rounded}) + "\n")
+    write_origin(given.out / "shading-cues.json", given.out / "shading-cues.png")
     print("| cue | iterations to 1 % (median) | reached by | error at the end (median) |\n|---|---|---|---|")
     for cue, each in curves.items():
         ends = [reached(curve) for curve in each]

@@ -135,7 +135,7 @@ def test_no_link_of_the_site_or_the_markdown_files_is_dead(site, tmp_path):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_no_page_scrolls_sideways_and_no_code_is_clipped(site):
-    """Pages fit a phone and the column beside the navigation; wide tables may scroll in a box of their own."""
+    """Checked on a phone and beside the navigation; wide tables may scroll in a box of their own."""
     clipped = "[...document.querySelectorAll('pre > code')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
     with Browser() as browser:
         for name in ("index", "fitting", "models/fem", "reference/scene", "reference/parameters", "gallery/index"):

@@ -12,6 +12,7 @@ import pytest
 from diffloom.interfaces import NoGradient
 from diffloom_experiments import build_experiment, load_file
 from diffloom_experiments.build import build_scene
+from diffloom_experiments.origin import check_origin
 from diffloom_fitting.fits import run_fit
 
 FOLDER = Path(__file__).resolve().parents[1] / "experiments"
@@ -66,6 +67,15 @@ def test_results_hold_ten_seeds_and_their_table(name):
     table = (FOLDER / "results" / f"{name}.md").read_text()
     for pair in {record["pair"] for record in records}:
         assert f"## {pair}" in table
+
+
+def test_every_result_tells_where_it_comes_from():
+    """Each has commit, version, command, date and machine, and its figures are those that were recorded with them."""
+    files = [path for path in (FOLDER / "results").iterdir() if not path.name.endswith(".origin.json")]
+    faults = [fault for file in sorted(files) for fault in check_origin(file)]
+    assert not faults, "\n".join(faults)
+    kept = {path.name.removesuffix(".origin.json") for path in (FOLDER / "results").glob("*.origin.json")}
+    assert kept == {path.stem for path in files}
 
 
 def test_the_summary_is_that_of_the_results():

@@ -59,6 +59,7 @@ def sweep(
 
     Finished runs are kept, so that an interrupted sweep continues.
     """
+    from diffloom_experiments.origin import write_origin
     from diffloom_fitting.files import explain_errors, write_text
     from diffloom_scale.sweeps import Case, collect_outcomes, format_sweep_table, locate_case, make_sweep_data
 
@@ -91,6 +92,7 @@ def sweep(
     write_text(table, format_sweep_table(sections[0][1][0]["title"], sections, note))
     records = ",\n".join(json.dumps(record) for record in make_sweep_data(sections))
     write_text(table.with_suffix(".json"), f"[\n{records}\n]\n")
+    write_origin(table, table.with_suffix(".json"))
     click.echo(f"table: {table}")
 
 
