@@ -14,7 +14,7 @@ from diffloom_mechanics.system import Mechanics
 
 #: Suggested step relative to the longest stable one.
 SAFETY = 0.5
-ITERATIONS = 40  # of the power method
+ITERATIONS = 40  # power iterations
 #: Displacement of nodes in differences of forces, relative to the extent of the scene.
 NUDGE = 1e-6
 LEAST_FALL = 0.05  # least height [m] from which a point is taken to fall
