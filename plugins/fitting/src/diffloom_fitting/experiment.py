@@ -211,6 +211,7 @@ class Experiment(AbstractExperiment):
         assumed: Tolerances, by name, of numbers that are taken as known, in place of the default ones for recorded
             videos: a standard deviation in the unit, {"camera.fov": 5.0}; a share, "2 %"; "exact" for none; "seek" to
             seek it with the default tolerance as prior. {"all": "exact"} removes all default tolerances.
+        restarts: Largest number of rounds of random starts, tried if the end of the fit does not explain the video.
     """
 
     scene: Scene
@@ -231,6 +232,7 @@ class Experiment(AbstractExperiment):
     uncertainty: Method = "laplace"
     costs: ControlCosts | None = None
     assumed: Mapping[str, float | str] = field(default_factory=dict)
+    restarts: int = 0
 
     def __post_init__(self) -> None:
         check_method(self.uncertainty)

@@ -23,6 +23,7 @@ from diffloom_fitting.loop import FitState, MultiStart, Record, begin, find_best
 from diffloom_fitting.losses import Loss, PixelError
 from diffloom_fitting.neighbours import find_lower_minimum
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
+from diffloom_fitting.restarts import restart_if_unexplained
 from diffloom_fitting.results import Estimate, Result
 from diffloom_fitting.scene import Scene, View
 from diffloom_fitting.stages import Stage, Stop
@@ -235,8 +236,9 @@ def _result(
         reason = early
     settled = outcome is not None and not interrupted and not reason.endswith("iterations are done")
     if sure and settled and isinstance(experiment, Experiment) and not experiment.target.goal:
-        z, told = find_lower_minimum(experiment, z)
-        reason += told
+        z, told = restart_if_unexplained(experiment, z)
+        z, beside = find_lower_minimum(experiment, z)
+        reason += told + beside
     whole, start = experiment.objective(), experiment.start(0)
     found, verdict = "not asked for", skip_judgement("not asked for")  # type: Uncertainty | str, Verdict
     if sure:
