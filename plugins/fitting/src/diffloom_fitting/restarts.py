@@ -24,8 +24,8 @@ BATCH = 12  # number of points in one batch
 def restart_if_unexplained(experiment: Experiment, z: Tensor) -> tuple[Tensor, str]:
     """Draw random points, and follow the best of them, until the fit explains the video or the rounds are used up.
 
-    A point takes each unknown either from the best end so far or from a draw around the start, so that unknowns that are
-    right already may stay.
+    A point takes each unknown either from the best end so far or from a draw around the start, so that unknowns which
+    are right already may stay.
 
     Args:
         experiment: The experiment; its ``restarts`` is the number of rounds.
