@@ -46,7 +46,7 @@ def restart_if_unexplained(experiment: Experiment, z: Tensor) -> tuple[Tensor, s
         z = z if lower is None else lower
     if tried:
         rounds = f"{tried} round{'s' if tried > 1 else ''} of {DRAWS} random starts"
-        told = f"; the first end did not explain the video, so {rounds} were tried"
+        told = f"; the first end did not explain the video and was followed by {rounds}"
     return z, told
 
 

@@ -10,6 +10,7 @@ from diffloom_fitting.trust.uncertainty import (
 )
 from diffloom_fitting.trust.verdict import (
     AT_REST as AT_REST,
+    FIFTH as FIFTH,
     HALF as HALF,
     WELL as WELL,
     Verdict as Verdict,
