@@ -14,21 +14,29 @@ from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import Verdict, skip_judgement
 
 
-def search_lower(experiment: AbstractExperiment, z: Tensor) -> tuple[Tensor, str]:
+#: Iterations of the last stage from which on a fit that used them up has come to its end too.
+LONG = 30
+
+
+def search_lower(experiment: AbstractExperiment, z: Tensor, settled: bool) -> tuple[Tensor, str]:
     """Search for lower minima, far from the end where that does not explain the video, and beside it.
 
     Args:
         experiment: The experiment.
         z: (n,), the end of the last stage.
+        settled: True if the last stage ended before its iterations were used up; the search is meant for such ends.
 
     Returns:
         The lowest end that was found, and sentences on it; ``z`` if the user interrupts the search.
     """
     if not isinstance(experiment, Experiment) or experiment.target.goal:
         return z, ""
+    told = beside = ""
     try:
-        z, told = restart_if_unexplained(experiment, z)
-        z, beside = find_lower_minimum(experiment, z)
+        if settled or experiment.stages[-1].iterations >= LONG:
+            z, told = restart_if_unexplained(experiment, z)
+        if settled or told:
+            z, beside = find_lower_minimum(experiment, z)
     except KeyboardInterrupt:
         return z, "; the user interrupted the search for lower minima"
     return z, told + beside

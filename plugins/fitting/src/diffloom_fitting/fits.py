@@ -233,9 +233,8 @@ def _result(
     else:
         z = state.best[1] if state.best is not None else state.z
         reason = early
-    settled = outcome is not None and not interrupted and not reason.endswith("iterations are done")
-    if sure and settled:
-        z, told = search_lower(experiment, z)
+    if sure and outcome is not None and not interrupted:
+        z, told = search_lower(experiment, z, settled=not reason.endswith("iterations are done"))
         reason += told
     whole, start = experiment.objective(), experiment.start(0)
     found, verdict = "not asked for", skip_judgement("not asked for")  # type: Uncertainty | str, Verdict
