@@ -13,7 +13,6 @@ from diffloom_fitting.restarts import restart_if_unexplained
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import Verdict, skip_judgement
 
-
 #: Iterations of the last stage from which on a fit that used them up has come to its end too.
 LONG = 30
 
