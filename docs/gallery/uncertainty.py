@@ -12,7 +12,7 @@ import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
 
 ball, view = get_model("fem")("ball", radius=0.3), fitting.Orbit(distance=2, elevation=10, size=(48, 48))
-scene = fitting.Scene(ball, get_renderer("softras")(), view, ball.params(position=[0, 0.5, 0]), dt=1e-3, steps=400)
+scene = fitting.Scene(ball, get_renderer("coverage")(), view, ball.params(position=[0, 0.5, 0]), dt=2.5e-4, steps=1600)
 clean = fitting.synthesise(scene, {"shear_modulus": 4e3}, rate=20)
 draw = torch.Generator().manual_seed(5)
 figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")

@@ -55,7 +55,7 @@ def shorten_warnings() -> None:
     def format_warning(message: Warning | str, *place: object, **more: object) -> str:
         return f"Warning: {message}\n"
 
-    warnings.formatwarning = format_warning  # type: ignore[assignment]
+    warnings.formatwarning = format_warning
 
 
 def keep_freed_memory() -> bool:

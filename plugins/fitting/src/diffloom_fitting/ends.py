@@ -23,7 +23,7 @@ def search_lower(experiment: AbstractExperiment, z: Tensor, settled: bool) -> tu
     Args:
         experiment: The experiment.
         z: (n,), the end of the last stage.
-        settled: True if the last stage ended before its iterations were used up; the search is meant for such ends.
+        settled: True if the last stage ended before its iterations were used up; other ends are no minima.
 
     Returns:
         The lowest end that was found, and sentences on it; ``z`` if the user interrupts the search.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -259,10 +259,10 @@ class Experiment(AbstractExperiment):
         refuse_sought(self.assumed, {slot.name: slot for slot in self.layout.slots})
         if any(len(one) == 0 for one in self.target.by_view().values()):
             raise InputError("experiment.target: got no frames; expected at least one")
-        sought = {unknown.name for unknown in self.unknowns}
+        names = {unknown.name for unknown in self.unknowns}
         for name, target in (("target", self.target), ("holdout", self.holdout)):
             if target is not None:
-                _check_views(self.scene, target, name, sought)
+                _check_views(self.scene, target, name, names)
 
     def _check_params(self, place: str, stage: Stage) -> None:
         """Raise if a stage changes a parameter that the model does not have or that is an unknown."""
@@ -397,7 +397,7 @@ class Experiment(AbstractExperiment):
         return self.stage_objective(stage, None, stage.iterations - 1)
 
 
-def _check_views(scene: Scene, target: AnyTarget, name: str, sought: Collection[str]) -> None:
+def _check_views(scene: Scene, target: AnyTarget, name: str, sought: Set[str]) -> None:
     """Raise unless every camera has a target of its size, with times that the simulation covers."""
     views = target.by_view()
     if set(views) != set(scene.viewpoints):

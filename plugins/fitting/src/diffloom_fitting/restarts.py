@@ -1,4 +1,4 @@
-"""Further starts for a fit whose end does not explain the video: most such ends are minima far from the lowest one."""
+"""Random starts for a fit whose end does not explain the video, because it may be a minimum far from the lowest one."""
 
 from __future__ import annotations
 
