@@ -1,4 +1,4 @@
-"""After the last iteration: random starts for ends that do not explain the video, and results that survive failures."""
+"""Random starts after ends that do not explain the video, and results that survive failures after the fit."""
 
 import dataclasses
 import math
