@@ -25,5 +25,6 @@ for number, noise in enumerate((0.0, 0.02, 0.05, 0.1)):
     axis.errorbar(number, float(one.found), error, fmt="o", color="tab:blue", capsize=4)
     axis.annotate(found.verdict.level, (number, float(one.found)), textcoords="offset points", xytext=(8, 6))
 axis.axhline(4e3, linestyle="--", color="grey")
+axis.margins(x=0.12)
 axis.set(xticks=range(4), xticklabels=["none", "2 %", "5 %", "10 %"], xlabel="noise", ylabel="shear modulus [Pa]")
 figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "uncertainty.png", dpi=110)
