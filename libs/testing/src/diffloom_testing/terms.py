@@ -24,6 +24,7 @@ from diffloom_testing.comparisons import (
     require_refusal,
     require_same_bits,
 )
+from diffloom_testing.device_adjoints import compare_device_adjoints, describe_comparisons
 from diffloom_testing.models.interface import (
     require_specs,
     shape_and_bounds as model_shape_and_bounds,
@@ -150,6 +151,18 @@ def precision(subject: TermSubject, name: str) -> str:
     error = largest_difference(forces[0], forces[1].double()) / most
     require(error < 1e-3, f"float32 differs from float64 by {error:.1e} of the largest force")
     return f"relative difference {error:.1e}"
+
+
+@check("adjoints", hosts)
+def against_derived(subject: TermSubject, name: str) -> str:
+    """The term's hand-written adjoint agrees with the one derived from the source of its force."""
+    host = subject.hosts[name]
+    system = host.alone(host.params()).underived
+    term = next((term for term in (*system.elements, *system.nodes) if term.name == TERM), None)
+    if term is None or term.adjoint is None:
+        raise Skip("the term brings no adjoint")
+    compared = compare_device_adjoints(system, host.state())
+    return describe_comparisons([one for one in compared if repr(TERM) in one.owner])
 
 
 @check("gradients", hosts)
@@ -336,8 +349,8 @@ def _force_and_gradients(host: Host) -> list[Tensor]:
 
 
 CHECKS: tuple[Check, ...] = (
-    interface, units, shape_and_bounds, a_model, refuses_others, unknown_parameter, acts, precision, state, parameter,
-    gradient, runs, keeps, repeats,
+    interface, units, shape_and_bounds, a_model, refuses_others, unknown_parameter, against_derived, acts, precision,
+    state, parameter, gradient, runs, keeps, repeats,
 )  # fmt: skip
 
 SUITE = Suite(ForceTerm, term_subject, CHECKS)
