@@ -9,10 +9,9 @@ import pytest
 from diffloom.interfaces import Control
 from diffloom.plugins import models
 from diffloom_kernels.derive import derive_adjoint, interpreted
-from diffloom_mechanics import TERMS, Mechanics
+from diffloom_mechanics import TERMS, Mechanics, compare_device_adjoints
 from diffloom_mechanics.contact import obstacle_kernels
 from diffloom_mechanics.contact.derived_laws import derive_distance_adjoint
-from diffloom_testing.device_adjoints import compare_device_adjoints
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.term_hosts import TERM, term_subject
 
@@ -37,10 +36,10 @@ def comparisons():
         subject = model_subject(name)
         dynamics = subject.model.dynamics(subject.params(), Control())
         if isinstance(dynamics, Mechanics):
-            yield from compare_device_adjoints(dynamics.underived, subject.model.initial_state(subject.params()))
+            yield from compare_device_adjoints(dynamics, subject.model.initial_state(subject.params()))
     for name in TERMS.names():
         for host in term_subject(name).hosts.values():
-            system = host.alone(host.params()).underived
+            system = host.alone(host.params())
             yield from (one for one in compare_device_adjoints(system, host.state()) if repr(TERM) in one.owner)
 
 

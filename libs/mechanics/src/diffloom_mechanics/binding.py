@@ -108,12 +108,6 @@ class CompiledSystem:
         terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
         return all(t.adjoint is not None for t in terms) and all(nodes.has_adjoints for _, nodes in self.sets)
 
-    @property
-    def brings_adjoints(self) -> bool:
-        """True if a device function brings an adjoint."""
-        terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
-        return any(t.adjoint is not None for t in terms) or any(nodes.brings_adjoints for _, nodes in self.sets)
-
     @cached_property
     def has_stages(self) -> bool:
         """True if a node term works in stages, which nodes have to wait for."""

@@ -131,13 +131,6 @@ class NodeSet:
         return self.acceleration_adjoint is not None and (self.motion is None or self.motion.has_adjoints)
 
     @property
-    def brings_adjoints(self) -> bool:
-        """True if acceleration or a function of the motion brings an adjoint."""
-        motion = self.motion
-        own = [] if motion is None else [getattr(motion, name) for name in vars(motion) if name.endswith("_adjoint")]
-        return self.acceleration_adjoint is not None or any(adjoint is not None for adjoint in own)
-
-    @property
     def slot(self) -> int:
         """Width of the rows in which elements store forces for a node to gather."""
         return -(-max(self.dq, self.du) // 4) * 4

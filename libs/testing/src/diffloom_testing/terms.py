@@ -14,7 +14,7 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import Control, Model
 from diffloom.plugins import get_integrator, integrators
-from diffloom_mechanics import ForceTerm, WithTerms
+from diffloom_mechanics import ForceTerm, WithTerms, compare_device_adjoints
 from diffloom_testing.comparisons import (
     describe_worst,
     largest_difference,
@@ -24,7 +24,7 @@ from diffloom_testing.comparisons import (
     require_refusal,
     require_same_bits,
 )
-from diffloom_testing.device_adjoints import compare_device_adjoints, describe_comparisons
+from diffloom_testing.models.adjoints import describe_comparisons
 from diffloom_testing.models.interface import (
     require_specs,
     shape_and_bounds as model_shape_and_bounds,
@@ -157,11 +157,7 @@ def precision(subject: TermSubject, name: str) -> str:
 def against_derived(subject: TermSubject, name: str) -> str:
     """The term's hand-written adjoint agrees with the one derived from the source of its force."""
     host = subject.hosts[name]
-    system = host.alone(host.params()).underived
-    term = next((term for term in (*system.elements, *system.nodes) if term.name == TERM), None)
-    if term is None or term.adjoint is None:
-        raise Skip("the term brings no adjoint")
-    compared = compare_device_adjoints(system, host.state())
+    compared = compare_device_adjoints(host.alone(host.params()), host.state())
     return describe_comparisons([one for one in compared if repr(TERM) in one.owner])
 
 

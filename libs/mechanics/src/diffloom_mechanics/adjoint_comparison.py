@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from diffloom.interfaces import State
 from diffloom_kernels.derive import UnderivableError, interpreted
-from diffloom_mechanics.binding import CompiledSystem
 from diffloom_mechanics.derived_adjoints import element_adjoint, motion_adjoint, node_adjoint
 from diffloom_mechanics.node_sets import NodeSet
+from diffloom_mechanics.random_points import STATES, Point, Points, as_own_array, flat_numbers
+from diffloom_mechanics.system import Mechanics
 from diffloom_mechanics.terms import ElementTerm, NodeTerm
-from diffloom_testing.device_points import STATES, Point, Points, as_own_array, flat_numbers
-from diffloom_testing.results import Failure, Skip, count_comparisons
 
 #: Number of elements or nodes that are tried at each random state.
 PLACES = 4
@@ -64,49 +63,19 @@ class _Case:
     run: Callable[[Any, Any], Mapping[str, NDArray[Any]]]
 
 
-def compare_device_adjoints(system: CompiledSystem, state: State) -> list[DeviceComparison]:
+def compare_device_adjoints(system: Mechanics, state: State) -> list[DeviceComparison]:
     """Compare each hand-written adjoint of a system with the one derived from the source of its device function.
 
     Args:
-        system: Compiled part of a ``Mechanics``, in float64.
+        system: Mechanical system in float64.
         state: State near which the points lie.
 
     Returns:
         One comparison for each device function that brings an adjoint.
     """
-    points = Points(system, state)
+    points = Points(system.underived, state)
     with np.errstate(all="ignore"):
         return [_compare(case, points) for case in _cases(points)]
-
-
-def describe_comparisons(found: Sequence[DeviceComparison]) -> str:
-    """Return a line about comparisons.
-
-    Args:
-        found: Comparisons of one system.
-
-    Returns:
-        Numbers of device functions that agree, and of those whose adjoint cannot be derived.
-
-    Raises:
-        Failure: An adjoint differs from the derived one.
-    """
-    wrong = [one for one in found if not one.agrees]
-    if wrong:
-        listed = "; ".join(
-            f"{one.owner}, the adjoint of {one.function}: the cotangent of {one.worst} differs by {one.error:.1e} of "
-            "its largest entry"
-            for one in wrong
-        )
-        raise Failure(f"hand-written adjoints differ from those derived from the source: {listed}")
-    compared = [one for one in found if one.error is not None and not one.silent]
-    refused = [one for one in found if one.error is None]
-    if not compared:
-        reasons = "; ".join(one.reason for one in refused) or "the functions have no effect near the example's start"
-        raise Skip(f"no adjoint could be compared: {reasons}")
-    count_comparisons(len(compared))
-    left = f"; {len(refused)} cannot be derived" if refused else ""
-    return f"{len(compared)} agree, largest difference {max(one.error or 0.0 for one in compared):.1e}{left}"
 
 
 def _compare(case: _Case, points: Points) -> DeviceComparison:
