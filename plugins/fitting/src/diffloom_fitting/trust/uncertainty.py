@@ -152,7 +152,7 @@ def estimate_uncertainty(
     inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
     priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
     # Windows, steps and cameras may disagree by as much as the assumptions allow.
-    known = (base.square() + priced.spread).sqrt()
+    known = (base.square() + priced.added_variance).sqrt()
     windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
     near = (step <= local) | (step <= FINE * end.size * end.width)
