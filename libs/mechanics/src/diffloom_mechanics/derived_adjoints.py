@@ -207,6 +207,10 @@ def complete_term(term: Any, sets: Mapping[str, NodeSet]) -> Any:
         joined = [sets.get(name, only) for name in term.corners]
         return replace(term, adjoint=element_adjoint(term, tuple((nodes.dq, nodes.du) for nodes in joined)))
     nodes = sets.get(term.on or "", only)
+    if term.stages:
+        from diffloom_mechanics.derived_stages import add_stage_adjoints
+
+        return add_stage_adjoints(term, nodes)
     return replace(term, adjoint=node_adjoint(term, nodes.dq, nodes.du))
 
 
