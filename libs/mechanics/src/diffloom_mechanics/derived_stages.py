@@ -1,7 +1,7 @@
 """Derived adjoints of node terms that work in stages, or that read the state of other nodes.
 
 Stages fill work arrays that the nodes read afterwards. Their transposes run in the opposite order: that of the force
-first, then those of the stages from the last to the first. A transpose adds to rows that others add to as well, so each
+first, then those of the stages from the last to the first. Two items of a transpose may add to the same row, so each
 runs in one thread, node by node in one order, which gives the same bits for any number of threads.
 """
 
@@ -15,7 +15,6 @@ from typing import Any
 from diffloom_kernels import ld3
 from diffloom_kernels.derive import (
     Array,
-    Arrays,
     Convention,
     Cotangents,
     UnderivableError,
@@ -73,7 +72,7 @@ def _derive(
     grads = [f"adj_{name}" for name in names[4 + len(key[0]) : 4 + len(key[0]) + key[1]]]
     made = _Wrappers(names, space, ["adj_f", *grads])
     forward = [made.forward(force), *(made.forward(body) for body, _ in stages)]
-    serial = [made.clear((*axes, 2, 2)), made.loop(of_force, count), *(made.loop(body, number) for body, number in backs)]
+    serial = [made.clear((*axes, 2, 2)), *(made.loop(body, number) for body, number in ((of_force, count), *backs))]
     adjoint = made.collect(dq, du)
     found = load_functions(f"staged_{force.__name__}", made.text, made.namespace)
     return found[forward[0]], [found[n] for n in forward[1:]], [found[n] for n in serial], found[adjoint]
@@ -86,9 +85,9 @@ class _Order:
         self.name = name
         self.seen: list[tuple[set[int], set[int]]] = []
 
-    def note(self, names: list[str], arrays: Arrays) -> None:
+    def note(self, names: list[str], read: set[str], written: set[str]) -> None:
         """Note one function; the last stage comes first, and the force last of all."""
-        self.seen.append(({names.index(n) for n in arrays.read}, {names.index(n) for n in arrays.written}))
+        self.seen.append(({names.index(n) for n in read}, {names.index(n) for n in written}))
 
     def check(self, stages: int) -> None:
         """Raise UnderivableError if an array is read before, or while, it is written: its values would be lost."""
@@ -120,7 +119,7 @@ def _transpose(function: Any, key: tuple[Any, int, tuple[str, ...]], du: int | N
     return derive_by_convention(
         function,
         Convention(args, extra, _force_seed(i, du), lambda found, states: [], number_in(q),
-                   lambda arrays: order.note(names, arrays)),
+                   functools.partial(order.note, names)),
     )  # fmt: skip
 
 
@@ -197,5 +196,5 @@ class _Wrappers:
         for name, width in ((self.space[-2], dq), (self.space[-1], du)):
             parts.append("(" + ", ".join(f"{name}[{i}, {c}]" for c in range(width)) + ",)")
         parameters = [*self.names, *self.space, *self.cotangents]
-        return self._add("state_cotangents", "Return the cotangents of node i.", parameters, [f"return {', '.join(parts)}"])
-
+        lines = [f"return {', '.join(parts)}"]
+        return self._add("state_cotangents", "Return the cotangents of node i.", parameters, lines)

@@ -11,7 +11,7 @@ from typing import Any
 from ..functions import constant
 from ..language import HAND_WRITTEN, device
 from .lines import Line, render, without_unused
-from .loads import Arrays, States
+from .loads import States
 from .operations import Cotangents, Writer
 from .source import UnderivableError, parameter_names, plain_function
 from .trace import Trace
@@ -228,7 +228,7 @@ class Convention:
         results: Function of the cotangents, and of the numbers of the state that were read by array, corner (None for
             the node itself) and component, that writes what the adjoint stores and returns what it returns.
         number: Function of the writer and a number, which returns the number as text in the float type in use.
-        note: Function of the loads and stores that were followed.
+        note: Function of the names of the arrays that were read and of those that were written.
     """
 
     args: tuple[Any, ...]
@@ -236,7 +236,7 @@ class Convention:
     seed: Callable[[Cotangents, Any], None]
     results: Callable[[Cotangents, States], list[str]]
     number: Callable[[Writer, int], str]
-    note: Callable[[Arrays], None] = lambda arrays: None
+    note: Callable[[set[str], set[str]], None] = lambda read, written: None
 
 
 def derive_by_convention(function: Any, convention: Convention) -> Any:
@@ -258,7 +258,7 @@ def derive_by_convention(function: Any, convention: Convention) -> Any:
     writer = module.writer(Names({*parameters, *convention.extra}))
     trace = Trace(writer, module.derive)
     result = trace.run(source, convention.args)
-    convention.note(trace.arrays)
+    convention.note(trace.arrays.read, trace.arrays.written)
     found = Cotangents(writer)
     writer.lines = trace.top.forward()
     writer.line("# backwards")

@@ -181,9 +181,7 @@ class Arrays:
         text = f"{array.cotangent}[{array.corners}[{index[0].text}, {corner}], {component}]"
         self.trace.region.items.append(Sink(value, lambda found: found.writer.name(text, "adj_f")))
 
-    def write(
-        self, array: Array, index: tuple[Any, ...], value: Any, sign: str, node: ast.expr, frame: Frame
-    ) -> None:
+    def write(self, array: Array, index: tuple[Any, ...], value: Any, sign: str, node: ast.expr, frame: Frame) -> None:
         """Follow ``array[index] = value``, or ``+=`` and ``-=`` for the signs "+" and "-", of an array that any item
         may read afterwards.
         """
