@@ -2,6 +2,7 @@
 
 from diffloom.interfaces import Model
 from diffloom_testing.models import (
+    adjoints,
     gradients,
     impacts,
     integrators,
@@ -17,6 +18,7 @@ from diffloom_testing.suites import Suite
 
 CHECKS: tuple[Check, ...] = (
     *interface.CHECKS,
+    *adjoints.CHECKS,
     *invariance.CHECKS,
     *gradients.CHECKS,
     *memory.CHECKS,
