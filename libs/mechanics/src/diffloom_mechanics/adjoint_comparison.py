@@ -181,7 +181,7 @@ def _element_runner(term: ElementTerm, made: Any) -> Any:
             e = int(point.random.integers(term.count))
             adjoint(e, point.clock, *states, *memory, *data, *forces, *slots, *grown, *grads)
         found = {f"state {k}": slot for k, slot in enumerate(slots)}
-        return _named(names, grads, {**found, **{"memory": g for g in grown}})
+        return _named(names, grads, {**found, **dict(zip(["memory"] * len(grown), grown, strict=True))})
 
     return run
 
@@ -202,7 +202,9 @@ def _node_runner(n: int, term: NodeTerm, made: Any) -> Any:
             i = int(point.random.choice(allowed))
             state = (point.q[n], point.u[n], *memory)
             found.append(flat_numbers(adjoint(i, point.clock, *state, *data, *space, adj_f, *grown, *grads)))
-        return _named(names, grads, {"state": np.array(found), **{"memory": g for g in grown}})
+        return _named(
+            names, grads, {"state": np.array(found), **dict(zip(["memory"] * len(grown), grown, strict=True))}
+        )
 
     return run
 
@@ -212,7 +214,9 @@ def _remembered(term: ElementTerm | NodeTerm, point: Point, count: int) -> Array
     if not term.memory:
         return ()
     starts = [np.asarray(spec.start, dtype=np.float64) for spec in term.memory]
-    rows = [np.broadcast_to(s, (count, *spec.row)).reshape(count, -1) for s, spec in zip(starts, term.memory, strict=True)]
+    rows = [
+        np.broadcast_to(s, (count, *spec.row)).reshape(count, -1) for s, spec in zip(starts, term.memory, strict=True)
+    ]
     whole = np.concatenate(rows, axis=1)
     return (whole + 0.1 * point.normal(*whole.shape),)
 
