@@ -9,6 +9,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from diffloom_fitting.numbers import format_number
+from diffloom_fitting.trust.coarse_misfit import SIDE
 from diffloom_fitting.trust.ledger_words import describe_doubts
 from diffloom_fitting.trust.sight import ViewStatistics
 from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
@@ -273,6 +274,13 @@ def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics])
         )
     if found is not None and (doubt := describe_doubts(found.ledger, found.deviation)):
         return VerdictPart("amber", f"in part: {doubt}")
+    if found is not None and found.coarse_misfit > SEVERAL:
+        return VerdictPart(
+            "amber",
+            f"in part: {told}, but means of the residuals over squares of {SIDE} pixels are "
+            f"{min(found.coarse_misfit, 1e3):.3g} times larger on the object than elsewhere, beyond the tolerances of "
+            f"what the fit takes as known, so the model or its colours err; {MISSING}",
+        )
     if found is not None and found.displaced_times > SEVERAL:
         return VerdictPart(
             "amber",
