@@ -110,8 +110,9 @@ def skip_judgement(why: str, level: Level = "amber") -> Verdict:
 
 
 def judge(
-    found: Uncertainty | str, seen: Sequence[ViewStatistics], moving: bool, finished: str | None = None
-) -> Verdict:
+    found: Uncertainty | str, seen: Sequence[ViewStatistics], moving: bool, finished: str | None = None,
+    followed: float | None = None,
+) -> Verdict:  # fmt: skip
     """Judge a fit.
 
     Args:
@@ -119,16 +120,19 @@ def judge(
         seen: Statistics of each view.
         moving: True if the unknowns show only in motion.
         finished: The reason if the fit did not come to its end, else None.
+        followed: Share of the motion of measured states that the fit reproduces; None if images were compared.
 
     Returns:
         The verdict.
     """
     if isinstance(found, str):
         open_ = VerdictPart("amber", f"not judged: {found}")
-        return Verdict(_judge_stop(finished) or open_, visible(seen, moving), open_, judge_explanation(None, seen))
+        return Verdict(
+            _judge_stop(finished) or open_, visible(seen, moving), open_, judge_explanation(None, seen, followed)
+        )
     return Verdict(
         _judge_stop(finished) or judge_convergence(found), visible(seen, moving), identifiable(found),
-        judge_explanation(found, seen),
+        judge_explanation(found, seen, followed),
         found.undetermined,
     )  # fmt: skip
 
@@ -251,14 +255,28 @@ def _lens(found: Uncertainty) -> str:
     )
 
 
-def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> VerdictPart:
-    """Judge the share of the video that the fit reproduces, and whether the residuals look like noise."""
-    share = min((sight.explained for sight in seen), default=1.0)
+def judge_explanation(
+    found: Uncertainty | None, seen: Sequence[ViewStatistics], followed: float | None = None
+) -> VerdictPart:
+    """Judge the share of the data that the fit reproduces, and whether the residuals look like noise.
+
+    Args:
+        found: The uncertainty; None without one.
+        seen: Statistics of each view.
+        followed: Share of the motion of measured states that the fit reproduces; None if images were compared.
+
+    Returns:
+        The part "explained" of a verdict.
+    """
+    share = min((sight.explained for sight in seen), default=1.0 if followed is None else followed)
     told = f"the fit reproduces {max(0.0, 100.0 * share):.3g} % of the contrast between the video and its background"
+    if not seen:
+        told = "the residuals look like noise"
+        told = told if followed is None else f"the fit follows {max(0.0, 100.0 * share):.3g} % of the states' motion"
     if share < HALF:
         return VerdictPart(
             "red",
-            f"no: {told}; below {100.0 * HALF:g} % the numbers do not describe this video: check the model, the camera "
+            f"no: {told}; below {100.0 * HALF:g} % the numbers do not describe the data: check the model, the camera "
             "and the start",
         )
     if share < WELL:
@@ -316,4 +334,4 @@ def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics])
             "in part: this loss does not say which residuals are neighbours, so the uncertainty takes them "
             'as independent and may be too small; set uncertainty = "blocks"',
         )
-    return VerdictPart("green", f"yes: {told}" if seen else "yes: the residuals look like noise")
+    return VerdictPart("green", f"yes: {told}")
