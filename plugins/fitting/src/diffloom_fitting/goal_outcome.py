@@ -79,7 +79,7 @@ def measure_goal(experiment: Experiment, z: Tensor) -> GoalOutcome:
 
 
 def measure_goal_at_half_step(experiment: Experiment, z: Tensor) -> GoalOutcome | None:
-    """Measure the same with half the physics step and the same control over time; None if there is no such scene."""
+    """Measure the same with half the physics step and the same control over time; None if no scene has it."""
     scene = experiment.scene
     if scene.windows:
         return None

@@ -94,7 +94,7 @@ def _judge_search(fall: float, outcome: GoalOutcome) -> VerdictPart:
 
 
 def _judge_determined(objective: Objective, z: Tensor) -> VerdictPart:
-    """Count the directions of the unknowns that the goal determines; the others may be chosen freely."""
+    """Count the directions of the unknowns that the goal determines; values along other directions may be chosen freely."""
     layout, n = objective.layout, z.numel()
     if n > LIMIT:
         return VerdictPart(
@@ -123,7 +123,7 @@ def _by_slot(layout: UnknownLayout, entries: Tensor) -> Mapping[str, Tensor]:
 
 
 def _judge_reach(experiment: Experiment, z: Tensor, outcome: GoalOutcome) -> VerdictPart:
-    """Judge the distance from the goal, also with half the physics step, and name what is at its limit."""
+    """Judge the distance from the goal, also with half the physics step, and name unknowns and controls at a limit."""
     at_limits = list_limits(experiment, z)
     limits = f"; {' and '.join(at_limits)}" if at_limits else ""
     level = LEVELS[2 - outcome.reach]
