@@ -145,7 +145,7 @@ class Priced:
     left: Tensor | None = None
 
     @property
-    def spread(self) -> Tensor:
+    def added_variance(self) -> Tensor:
         """(n,), variance that the assumptions add."""
         return self.shares.square().sum(dim=0) + self.noise.square()
 
@@ -165,7 +165,7 @@ class Priced:
     @property
     def variance(self) -> Tensor:
         """(n,), the same with the squared shift, or that by a correction if it is larger."""
-        return self.spread + torch.maximum(self.shift, self.correction).square()
+        return self.added_variance + torch.maximum(self.shift, self.correction).square()
 
 
 def price(
@@ -395,6 +395,8 @@ def build_ledger(
         for one in priced.found
         if differs_from_earth(one)
     )
+    if not entries and not doubts:
+        return Ledger()
     return Ledger(tuple(labels), tuple(entries), float(times.max()) if len(times) else 0.0, doubts)
 
 
