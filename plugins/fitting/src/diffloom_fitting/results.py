@@ -369,6 +369,7 @@ def result_data(result: Result) -> dict[str, Any]:
                 "worst": check.worst,
                 "passed": check.passed,
                 "tolerance": check.tolerance,
+                "drawn_by": check.drawn_by,
                 "rows": [asdict(row) for row in check.rows],
             }
             if isinstance(check, GradientCheck)
@@ -412,7 +413,9 @@ def decode_result(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Res
     verdict, check, sure = data["verdict"], data["gradient_check"], data["uncertainty"]
     findings = {part: VerdictPart(verdict["levels"][part], verdict[part]) for part in PARTS}
     if isinstance(check, dict):
-        check = GradientCheck(tuple(CheckedDirection(**row) for row in check["rows"]), check["tolerance"])
+        check = GradientCheck(
+            tuple(CheckedDirection(**row) for row in check["rows"]), check["tolerance"], check.get("drawn_by", "")
+        )
     if isinstance(sure, dict):
         sure = _uncertainty(sure, tensor)
     return Result(
