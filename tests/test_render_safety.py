@@ -178,7 +178,7 @@ def test_transforms_are_refused_in_words(name, transform):
 
 @pytest.mark.parametrize("name", NATIVE)
 def test_second_derivatives_are_refused_and_never_zero(name):
-    """Of a sum too, whose cotangents are constant: PyTorch's own decorator takes its Hessian for zero."""
+    """PyTorch's own decorator takes the Hessian of a sum, whose cotangents are constant, for zero."""
 
     def draw(vertices):
         return get_renderer(name)().render(sheet(torch.float64, vertices=vertices), seen(torch.float64)).rgba.sum()

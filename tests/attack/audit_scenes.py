@@ -37,12 +37,12 @@ CHOICES = {
     "softras": {"sigma": (1e-4, 1e-3, 1e-2), "gamma": (1e-2, 1e-1)},
     "dibr": {"sigmainv": (7000.0, 500.0, 50.0), "compat": (None, "kaolin")},
 }
-#: Arguments and values with which the example of a model touches the ground, where it does not by itself.
+#: Arguments and values with which the example of a model touches the ground, where it would not.
 TOUCHING = {"articulated": ({"ground": True}, {"ground_height": -0.9})}
 
 
 class Combination(NamedTuple):
-    """What an audited scene is made of; the law is "" for models without contact."""
+    """Parts of an audited scene; the law is "" for models without contact."""
 
     model: str
     integrator: str

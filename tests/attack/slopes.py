@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 #: Lengths of the differences: long ones cross kinks, short ones drown in rounding.
 LENGTHS = (1e-4, 1e-5, 1e-6, 1e-3, 1e-7, 1e-2)
-#: Length over which the function is taken as straight, so that what is left is rounding.
+#: Length over which the function is taken as straight: the rest is rounding.
 STRAIGHT = 1e-11
 
 
@@ -30,7 +30,16 @@ class Slope:
     apart: float
 
 
-def compare_slope(function: Callable[[float], float], derivative: float, scale: float, tolerance: float) -> Slope:
+def measure_rounding(function: Callable[[float], float], middle: float) -> float:
+    """Return the rounding error of a function of one number near 0, where its value is ``middle``."""
+    rest = abs(function(STRAIGHT) - 2.0 * middle + function(-STRAIGHT))
+    return 8.0 * max(rest, 2.0**-52 * abs(middle), 1e-300)
+
+
+def compare_slope(
+    function: Callable[[float], float], derivative: float, scale: float, tolerance: float, middle: float,
+    rounding: float,
+) -> Slope:  # fmt: skip
     """Compare a derivative at 0 with differences.
 
     The function alone decides the length: the one at which the differences ahead and behind agree best. Where they
@@ -42,13 +51,13 @@ def compare_slope(function: Callable[[float], float], derivative: float, scale: 
         derivative: Its derivative at 0, to be checked.
         scale: Derivative to which errors are relative.
         tolerance: Largest relative error that agrees.
+        middle: Value of the function at 0.
+        rounding: Its rounding error, see ``measure_rounding``.
 
     Returns:
         The comparison.
     """
-    middle, allowed = function(0.0), tolerance * scale
-    rest = abs(function(STRAIGHT) - 2.0 * middle + function(-STRAIGHT))
-    rounding = 8.0 * max(rest, 2.0**-52 * abs(middle), 1e-300)
+    allowed = tolerance * scale
     found: list[tuple[float, float, float, float, float]] = []
     for length in LENGTHS:
         far, near, near_behind, far_behind = (function(side * length) for side in (1.0, 0.5, -0.5, -1.0))
