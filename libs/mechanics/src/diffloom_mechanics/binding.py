@@ -304,7 +304,7 @@ def is_single_scene(term: NodeTerm) -> bool:
 
 def build_kind(nodes: NodeSet, asked: tuple[bool, ...]) -> NodeKind:
     """Return the device functions of a node set; ``asked`` flags the arrays whose gradient is asked for."""
-    by = nodes.force_needed_by
+    by = None if nodes.force_needed_by is None else find_all_needs(nodes)
     wanted = {name for (name, _), ask in zip(nodes.arrays, asked, strict=True) if ask}
     motion = nodes.motion or NodeMotion(None, None)
     return NodeKind(
@@ -313,6 +313,16 @@ def build_kind(nodes: NodeSet, asked: tuple[bool, ...]) -> NodeKind:
         motion.kicked_drift, motion.kicked_drift_adjoint,
         force_matters=by is None or bool(wanted & set(by)),
     )  # fmt: skip
+
+
+def find_all_needs(nodes: NodeSet) -> frozenset[str] | None:
+    """Return the arrays whose gradient needs the force backwards: those that the node set names, and those whose
+    adjoints read it; None if all do.
+    """
+    from diffloom_mechanics.force_needs import find_force_needs
+
+    found = find_force_needs(nodes)
+    return None if found is None else found | frozenset(nodes.force_needed_by or ())
 
 
 def pad_tensor(value: Tensor, count: int) -> Tensor:

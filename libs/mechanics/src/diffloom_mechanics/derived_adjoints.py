@@ -194,13 +194,13 @@ def complete(system: CompiledSystem) -> CompiledSystem:
 
 
 def complete_term(term: Any, sets: Mapping[str, NodeSet]) -> Any:
-    """Return a compiled term with its adjoint, which is derived if it brings none.
+    """Return a compiled term with its adjoint, which is derived from its force if it brings none.
 
     Args:
         term: ElementTerm or NodeTerm.
         sets: Node sets by name.
     """
-    if term.adjoint is not None:
+    if term.adjoint is not None or term.force is None:
         return term
     only = next(iter(sets.values()))
     if isinstance(term, ElementTerm):
@@ -213,7 +213,7 @@ def complete_term(term: Any, sets: Mapping[str, NodeSet]) -> Any:
 def complete_nodes(nodes: NodeSet) -> NodeSet:
     """Return a node set with an adjoint for each of its functions."""
     n, dq, du = len(nodes.arrays), nodes.dq, nodes.du
-    if nodes.acceleration_adjoint is None:
+    if nodes.acceleration_adjoint is None and nodes.acceleration is not None:
         made = motion_adjoint(nodes.acceleration, (dq, du, du), n, (du,))
         nodes = replace(nodes, acceleration_adjoint=made)
     motion = nodes.motion

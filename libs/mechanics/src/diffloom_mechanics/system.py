@@ -88,14 +88,19 @@ class Mechanics(Dynamics):
         """
         return self.sets[name] if name else next(iter(self.sets.values()))
 
-    @cached_property
-    def compiled(self) -> CompiledSystem:
-        """Node sets and compiled terms; adjoints that they do not bring are derived."""
-        system = CompiledSystem(
+    @property
+    def underived(self) -> CompiledSystem:
+        """Node sets and compiled terms, with the adjoints that they bring alone."""
+        return CompiledSystem(
             tuple(self.sets.items()),
             tuple(t for t in self.terms if isinstance(t, ElementTerm)),
             tuple(t for t in self.terms if isinstance(t, NodeTerm)),
         )
+
+    @cached_property
+    def compiled(self) -> CompiledSystem:
+        """Node sets and compiled terms; adjoints that they do not bring are derived."""
+        system = self.underived
         if system.has_adjoints:
             return system
         from diffloom_mechanics.derived_adjoints import complete

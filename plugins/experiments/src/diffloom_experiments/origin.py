@@ -23,8 +23,8 @@ FIELDS = ("commit", "version", "command", "date", "machine", "sha256")
 #: Files of figures, whose contents the origin records; tables and plots are made from them.
 DATA = (".json", ".csv")
 SUFFIX = ".origin.json"
-#: Largest file of origin, and of figures, that is read [bytes].
-MOST_ORIGIN, MOST_DATA = 2**20, 2**30
+#: Largest files that are read [bytes].
+MOST_ORIGIN, MOST_FIGURES = 2**20, 2**28
 HERE = Path(__file__).resolve()
 
 
@@ -84,7 +84,7 @@ def check_origin(file: str | Path) -> list[str]:
 
 def _digest(path: Path) -> str:
     """Return the checksum of a file; both line endings count alike."""
-    return hashlib.sha256(read_bytes(path, MOST_DATA, what="result").replace(b"\r\n", b"\n")).hexdigest()
+    return hashlib.sha256(read_bytes(path, MOST_FIGURES, what="result").replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _find_commit() -> str | None:

@@ -23,7 +23,7 @@ from diffloom_fitting.gradient_check import CheckedDirection, GradientCheck
 from diffloom_fitting.kinds import use_display
 from diffloom_fitting.loop import Record
 from diffloom_fitting.stopwatch import TIMED_PARTS
-from diffloom_fitting.trust.ledger import decode_ledger, encode_ledger
+from diffloom_fitting.trust.ledger import Ledger, decode_ledger, encode_ledger
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import PARTS, Verdict, VerdictPart, skip_judgement
 from diffloom_testing import WideComparison
@@ -383,7 +383,7 @@ def result_data(result: Result) -> dict[str, Any]:
 
 def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
     told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name not in ("posterior", "ledger")}
-    if sure.ledger.entries:
+    if sure.ledger != Ledger():
         told["ledger"] = encode_ledger(sure.ledger)
     if not sure.meaning:
         del told["meaning"]

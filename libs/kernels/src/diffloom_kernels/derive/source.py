@@ -39,7 +39,7 @@ def parameter_names(function: Any) -> list[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def parse(function: FunctionType) -> ast.FunctionDef:
+def parse_function(function: FunctionType) -> ast.FunctionDef:
     """Return the syntax tree of a function, with the line numbers of its file."""
     try:
         lines, first = inspect.getsourcelines(function)
@@ -63,7 +63,7 @@ class Frame:
     @property
     def parameters(self) -> list[str]:
         """Names of the parameters."""
-        return [a.arg for a in parse(self.function).args.args]
+        return [a.arg for a in parse_function(self.function).args.args]
 
     def outer(self, name: str) -> Any:
         """Return the object behind a name that is not a variable."""
@@ -76,7 +76,7 @@ class Frame:
 
     def refuse(self, node: ast.AST, reason: str) -> UnderivableError:
         """Return the error for a statement or expression."""
-        line = getattr(node, "lineno", parse(self.function).lineno)
+        line = getattr(node, "lineno", parse_function(self.function).lineno)
         place = Path(self.function.__code__.co_filename).name
         text = ast.unparse(node).partition("\n")[0]
         return UnderivableError(f"{self.function.__name__} ({place}, line {line}): {reason}: {text}")

@@ -1,13 +1,23 @@
 """Checks of a physical model, one file per family."""
 
 from diffloom.interfaces import Model
-from diffloom_testing.models import gradients, impacts, integrators, interface, invariance, repeatability, surface
+from diffloom_testing.models import (
+    adjoints,
+    gradients,
+    impacts,
+    integrators,
+    interface,
+    invariance,
+    repeatability,
+    surface,
+)
 from diffloom_testing.results import Check
 from diffloom_testing.subjects import model_subject
 from diffloom_testing.suites import Suite
 
 CHECKS: tuple[Check, ...] = (
     *interface.CHECKS,
+    *adjoints.CHECKS,
     *invariance.CHECKS,
     *gradients.CHECKS,
     *impacts.CHECKS,

@@ -136,14 +136,14 @@ class Priced:
     left: Tensor | None = None
 
     @property
-    def spread(self) -> Tensor:
+    def added_variance(self) -> Tensor:
         """(n,), variance that the assumptions add."""
         return self.shares.square().sum(dim=0) + self.noise.square()
 
     @property
     def variance(self) -> Tensor:
         """(n,), the same with the squared shift."""
-        return self.spread + self.shift.square()
+        return self.added_variance + self.shift.square()
 
 
 def price(
@@ -356,6 +356,8 @@ def build_ledger(
         for one in priced.found
         if differs_from_earth(one)
     )
+    if not entries and not doubts:
+        return Ledger()
     return Ledger(tuple(labels), tuple(entries), float(times.max()) if len(times) else 0.0, doubts)
 
 
