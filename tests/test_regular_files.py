@@ -357,6 +357,7 @@ HARMLESS = {
     "Image.open",
     "np.load",
     "tarfile.open",
+    "gzip.open",
     "trimesh.load",
     "av.open",
     "loaded.load",
