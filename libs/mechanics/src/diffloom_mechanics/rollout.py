@@ -110,16 +110,16 @@ class _Rollout(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *adj_frames: Tensor) -> tuple[Any, ...]:
         refuse_many_cotangents(adj_frames)
-        given = ctx.saved_tensors[: -2 * ctx.sets]
+        saved = ctx.saved_tensors  # read once: torch.utils.checkpoint hands them out once
+        given, kept = saved[: -2 * ctx.sets], saved[-2 * ctx.sets :]
         with torch.no_grad():
-            found = _backward(ctx, given, adj_frames)
+            found = _backward(ctx, given, kept, adj_frames)
         return (None, None, *refuse_second_derivatives(found, (*given, *adj_frames)))
 
 
-def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
-    """Return the cotangents of all inputs."""
+def _backward(ctx: Any, given: Tensors, kept: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
+    """Return the cotangents of all inputs from inputs and kept states."""
     plan, sets = ctx.plan, ctx.sets
-    kept = ctx.saved_tensors[-2 * sets :]
     stepper = ctx.stepper or plan.make(given[2 * sets :], ctx.needs_input_grad[2 + 2 * sets :])
     ctx.stepper = None  # it sums gradients, so it can be used once
     of_step = np.full(plan.steps + 1, -1, np.int32)
