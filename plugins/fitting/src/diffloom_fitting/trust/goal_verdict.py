@@ -94,7 +94,7 @@ def _judge_search(fall: float, outcome: GoalOutcome) -> VerdictPart:
 
 
 def _judge_determined(objective: Objective, z: Tensor) -> VerdictPart:
-    """Count the directions of the unknowns that the goal determines; values along other directions may be chosen freely."""
+    """Count the directions of the unknowns that the goal determines; values along the rest may be chosen freely."""
     layout, n = objective.layout, z.numel()
     if n > LIMIT:
         return VerdictPart(
