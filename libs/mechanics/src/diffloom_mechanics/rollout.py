@@ -112,16 +112,16 @@ class _Rollout(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *adj_frames: Tensor) -> tuple[Any, ...]:
         refuse_many_cotangents(adj_frames)
-        given = ctx.saved_tensors[: -ctx.split[1]]
+        saved = ctx.saved_tensors  # read once: torch.utils.checkpoint hands them out once
+        given, kept = saved[: -ctx.split[1]], saved[-ctx.split[1] :]
         with torch.no_grad():
-            found = _backward(ctx, given, adj_frames)
+            found = _backward(ctx, given, kept, adj_frames)
         return (None, None, *refuse_second_derivatives(found, (*given, *adj_frames)))
 
 
-def _backward(ctx: Any, given: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
-    """Return the cotangents of all inputs."""
+def _backward(ctx: Any, given: Tensors, kept: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
+    """Return the cotangents of all inputs from inputs and kept states."""
     plan, (first, flow) = ctx.plan, ctx.split
-    kept = ctx.saved_tensors[-flow:]
     stepper = ctx.stepper or plan.make(given[flow:], ctx.needs_input_grad[2 + flow :])
     ctx.stepper = None  # it sums gradients, so it can be used once
     of_step = np.full(plan.steps + 1, -1, np.int32)

@@ -9,9 +9,9 @@ from typing import Any, overload
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Dynamics, InputError, State
+from diffloom.transforms import once_differentiable
 from diffloom_mechanics.binding import CompiledSystem
 from diffloom_mechanics.evaluation import SystemEvaluation
 from diffloom_mechanics.memories import pack_memory
