@@ -42,6 +42,8 @@ def add_stage_adjoints(term: NodeTerm, nodes: NodeSet) -> NodeTerm:
     if term.reads is not None or term.only is not None or term.adjoint_stages:
         what = "another node set" if term.reads is not None else "a part of the nodes" if term.only is not None else ""
         raise UnderivableError(f"term {term.name!r}: it reads {what or 'adjoint stages'}; write its adjoint by hand")
+    if term.update is not None:
+        raise UnderivableError(f"term {term.name!r}: it has stages and a memory; write its adjoints by hand")
     kinds = tuple(kind for _, kind in term.work)
     bodies = tuple((stage.body, stage.count) for stage in term.stages)
     key = (constants_key(term.constants), len(term.params), kinds)

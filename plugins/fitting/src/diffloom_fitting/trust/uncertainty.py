@@ -16,6 +16,7 @@ from diffloom.validation import check_choice
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.trust.blocks import block_covariance, student_factor, widen_by_student
 from diffloom_fitting.trust.camera_error import camera_shift
+from diffloom_fitting.trust.coarse_misfit import measure_coarse_misfit
 from diffloom_fitting.trust.correlated_noise import CorrelatedNoise, local_size
 from diffloom_fitting.trust.directions import describe, find_touched, in_natural_changes, reduce_to_echelon, split, weak
 from diffloom_fitting.trust.displacement import displacement
@@ -67,6 +68,8 @@ class Uncertainty:
         lens_area: The drawn area over the exact one.
         lens_unknown: True if these are not known, because the renderer of exact coverage is not installed.
         ledger: What the fit took as known, and how much of ± comes from it.
+        coarse_misfit: Ratio of mean residuals over squares of pixels on the object to those elsewhere, if numbers taken
+            as known change within their tolerances; 0 unless colours of a recorded video were compared.
     """
 
     deviation: dict[str, Tensor]
@@ -92,6 +95,7 @@ class Uncertainty:
     lens_area: float = 1.0
     lens_unknown: bool = False
     ledger: Ledger = dataclasses.field(default_factory=Ledger)
+    coarse_misfit: float = 0.0
 
 
 def check_method(method: str) -> None:
@@ -190,7 +194,7 @@ def estimate_uncertainty(
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, known, end),
         _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
-        lens_unknown=lens.missing, ledger=ledger,
+        lens_unknown=lens.missing, ledger=ledger, coarse_misfit=measure_coarse_misfit(objective, end, priced.left),
     )  # fmt: skip
 
 
