@@ -152,7 +152,9 @@ def estimate_uncertainty(
     inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
     priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
     # Windows, steps and cameras may disagree by as much as the assumptions allow.
-    known = (base.square() + priced.spread).sqrt()
+    moved = displacement(objective, end, priced.left, inverse)
+    place = torch.zeros_like(base) if moved.shift is None else moved.shift
+    known = (base.square() + priced.spread + place.square()).sqrt()
     windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
     near = (step <= local) | (step <= FINE * end.size * end.width)
@@ -164,18 +166,17 @@ def estimate_uncertainty(
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, widen_by_student(end.fields) * _root(blocks))
     outline = outline_shift(objective, end, inverse)
-    ruler = outline.square() + priced.variance
+    ruler = outline.square() + place.square() + priced.variance
     total = (total.square() + ruler).sqrt()
     lens = lens_bias(objective, end)
     lens_times = _ratio(lens.shift, total, end)
     total = (total.square() + lens.shift.square()).sqrt()
-    moved = displacement(objective, end, priced.left)
     layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
     scale = _slopes(layout, z).abs() / end.size
     ledger = build_ledger(
-        priced, layout.labels(), scale, known, _list_measured(objective, bias, shift, outline, lens.shift)
+        priced, layout.labels(), scale, known, _list_measured(objective, bias, shift, outline, place, lens.shift)
     )
     drawn = None
     if method == "posterior" and _overall(noises) > EXACT:
@@ -195,7 +196,7 @@ def estimate_uncertainty(
 
 
 def _list_measured(
-    objective: Objective, bias: Tensor, shift: Tensor, outline: Tensor, lens: Tensor
+    objective: Objective, bias: Tensor, shift: Tensor, outline: Tensor, place: Tensor, lens: Tensor
 ) -> dict[str, tuple[float | str, Tensor]]:
     """Return what has a test of its own, for the ledger; nothing for synthetic videos."""
     scene, targets = objective.scene, objective.target.by_view().values()
@@ -212,6 +213,8 @@ def _list_measured(
     }
     if any(target.confidence is not None for target in targets):
         found["segmentation"] = ("outlines 0.25 px farther out", outline)
+    if bool(place.any()):
+        found["place in frames"] = ("drawn beside the video", place)
     return found
 
 
