@@ -81,9 +81,7 @@ def displacement(
     return replace(largest, shift=torch.stack(shifts).sum(dim=0).sqrt() if shifts else None)
 
 
-def _of_view(
-    loss: Loss, view: View, target: Target, change: Tensor | None, effects: Tensor | None
-) -> Displacement:
+def _of_view(loss: Loss, view: View, target: Target, change: Tensor | None, effects: Tensor | None) -> Displacement:
     """Measure the displacement of one view; effects: (n, N), step of the estimate by each residual."""
     exact = loss.residuals(view, target)
     if exact is None or view.image is None or exact.dim() not in (3, 4):

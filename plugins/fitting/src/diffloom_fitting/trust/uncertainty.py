@@ -48,7 +48,8 @@ class Uncertainty:
             off.
         correlation: (n, n), between the entries of the vector.
         inflation: Largest factor by which correlated noise widens a deviation.
-        unrest: Largest change of an unknown by the next Gauss-Newton step, in its deviations.
+        unrest: Largest change of an unknown by the next Gauss-Newton step, in its deviations by noise and by what the
+            fit takes as known.
         relative_step: The same change in natural changes (a factor e for positive quantities).
         windows: Ratio of the disagreement between windows of time to that allowed by noise; 0 with too few frames.
         open: Sentences on what the pixels leave open.
@@ -157,7 +158,8 @@ def estimate_uncertainty(
     known = (base.square() + priced.spread + place.square()).sqrt()
     windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
-    near = (step <= local) | (step <= FINE * end.size * end.width)
+    reach = (local.square() + priced.spread + place.square()).sqrt()
+    near = (step <= reach) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
     shift, by_noise = camera_shift(objective, end, parted.kept, _overall(noises))
     beyond = (known.square() + by_noise.square()).sqrt()
@@ -187,7 +189,7 @@ def estimate_uncertainty(
         deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
-        _largest(_divide_or_zero(step, local)), _largest(step / (end.size * end.width)), windows, open_,
+        _largest(_divide_or_zero(step, reach)), _largest(step / (end.size * end.width)), windows, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, known, end),
         _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
