@@ -39,12 +39,13 @@ def test_an_object_beside_its_image_is_found_as_far_away_as_it_is():
 
 
 @pytest.mark.parametrize(("pixels", "alarming"), [(0.05, False), (0.5, True)])
-def test_a_recorded_place_is_known_to_a_tenth_of_a_pixel(pixels, alarming):
+def test_the_place_of_a_matte_is_known_to_a_tenth_of_a_pixel(pixels, alarming):
     scene = toy_scene(steps=20)
     video = synthesise(scene, TRUTH)
     frames = video.frames.clone()
     frames[::2] = (1.0 - pixels) * frames[::2] + pixels * frames[::2].roll(1, dims=2)
-    video = replace(noisy(replace(video, frames=frames), 0.0005), synthetic=False, step=1.0 / 255.0)
+    video = noisy(replace(video, frames=frames), 0.0005)
+    video = replace(video, synthetic=False, step=1.0 / 255.0, confidence=torch.ones(len(video), dtype=torch.float64))
     experiment = Experiment(scene, video, tuple(Unknown(name, value) for name, value in TRUTH.items()))
     objective = experiment.objective()
     end = linearise(objective, experiment.start())
@@ -60,6 +61,7 @@ def test_a_recorded_place_is_known_to_a_tenth_of_a_pixel(pixels, alarming):
     assert bool((shift.abs() < 1.2 * found.shift).all())
     assert bool((found.shift > 0.0).all())
     assert measured(scene, replace(video, synthetic=True), TRUTH).times > 2.0, "a renderer errs by no place"
+    assert measured(scene, replace(video, confidence=None), TRUTH).times > 2.0, "nothing was cut out"
 
 
 @pytest.mark.parametrize("level", [0.0, 0.005])

@@ -137,7 +137,7 @@ def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> di
 
 
 def _spin(before: float, after: float, radius: float) -> float:
-    """Return the rotation rate about the view [rad/s] with which a ball that sticks turns one sideways speed into another.
+    """Return the rotation rate [rad/s] about the view by which a ball that sticks changes its sideways speed so.
 
     Sticking takes 2/7 of the speed of the lowest point from the centre of a solid ball: v' = v - 2/7 (v + w R).
     """

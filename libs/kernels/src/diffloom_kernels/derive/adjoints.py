@@ -57,15 +57,20 @@ class Module:
         def bind(function: Any) -> str:
             if id(function) not in bound:
                 wanted = function.__name__
-                while wanted in names.taken or self.namespace.get(wanted, function) is not function:
+                while wanted in names.taken or not self._is_free(wanted, function):
                     wanted += "_"
                 name = wanted
                 names.taken.add(name)
+                self.names.taken.add(name)
                 bound[id(function)] = name
                 self.namespace[name] = function
             return bound[id(function)]
 
         return Writer(names, bind)
+
+    def _is_free(self, name: str, function: Any) -> bool:
+        """Return True if a global name is unused, or means this function already."""
+        return self.namespace[name] is function if name in self.namespace else name not in self.names.taken
 
     def derive(self, function: Any, args: tuple[Value, ...]) -> Derived | None:
         """Return the adjoint of a function of numbers; None if its result is not floats alone."""

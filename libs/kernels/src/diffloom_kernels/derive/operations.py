@@ -258,12 +258,22 @@ class Branch:
             parts.append(writer.lines)
             exports.append(inner.found)
         writer.lines = outer
+        self._pass_on(exports, given, found)
         for leaf in dict.fromkeys([*exports[0], *exports[1]]):
             name = writer.names.fresh(f"adj_{identifier(leaf)}")
             for part, sums in zip(parts, exports, strict=True):
                 part.append(f"{name} = {add_up(sums[leaf]) if leaf in sums else writer.zero}")
             found.found.setdefault(leaf, []).append(name)
         writer.line(If(self.condition, *parts))
+
+    @staticmethod
+    def _pass_on(exports: list[dict[str, list[str]]], given: list[str | None], found: Cotangents) -> None:
+        """Pass on the cotangents that both branches leave unchanged, such as those of a sum to which one adds."""
+        outside = {name for name in given if name is not None}
+        for leaf in [leaf for leaf in exports[0] if exports[1].get(leaf) == exports[0][leaf]]:
+            if all(part.partition("[")[0] in outside for part in exports[0][leaf]):
+                found.found.setdefault(leaf, []).extend(exports[0].pop(leaf))
+                del exports[1][leaf]
 
 
 @dataclass

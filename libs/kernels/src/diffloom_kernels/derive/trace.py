@@ -16,7 +16,7 @@ from .calls import Calls
 from .loads import Arrays
 from .operations import Branch, Loop, Operation, Region, Writer
 from .rules import OPERATORS
-from .source import Frame, UnderivableError, parse
+from .source import Frame, UnderivableError, parse_function
 from .values import Array, Fixed, FloatType, Group, Real, Record, Value, Whole, is_active, leaves, named
 
 _BINARY = {
@@ -62,7 +62,7 @@ class Trace:
                 f"{function.__name__} takes {len(parameters)} arguments ({', '.join(parameters)}), {len(args)} given"
             )
         frame.variables = dict(zip(parameters, args, strict=True))
-        found = self.block(parse(function).body, frame)
+        found = self.block(parse_function(function).body, frame)
         return Fixed(None) if found is NOTHING else found
 
     def block(self, statements: list[ast.stmt], frame: Frame) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -64,7 +65,9 @@ class Fixed:
 
     @property
     def text(self) -> str:
-        """The number as source text."""
+        """The number as source text; the name ``inf`` would mean nothing there."""
+        if isinstance(self.value, float) and math.isinf(self.value):
+            return "1e999" if self.value > 0 else "-1e999"
         return repr(self.value)
 
 

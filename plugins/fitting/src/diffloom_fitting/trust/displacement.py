@@ -21,7 +21,7 @@ from diffloom_fitting.trust.outlines import OUTLINE
 
 LEAST = 4  # smallest number of frames
 EXACT = 0.01  # smallest displacement that counts [px]; less is rounding or an unfinished fit
-PLACE = 0.1  # uncertainty of an object's place in a recorded frame [px]
+PLACE = 0.1  # uncertainty of the place of an object that was cut out of a recorded frame [px]
 ACROSS = 2  # number of ways to move an image: right and down
 
 
@@ -31,9 +31,9 @@ class Displacement:
 
     Args:
         pixels: Root mean square distance over frames [px].
-        times: Distance in multiples of that allowed by noise, and in recorded videos by the uncertainty of a place:
+        times: Distance in multiples of that allowed by noise, and in segmented videos by the uncertainty of a place:
             the Birge ratio, 1 for these alone.
-        shift: (n,), shift of the estimate, in scaled coordinates, by a displacement of that size in recorded videos
+        shift: (n,), shift of the estimate, in scaled coordinates, by a displacement of that size in segmented videos
             that varies over time so that it shifts the estimate most; None where it was not measured.
     """
 
@@ -50,8 +50,8 @@ def displacement(
     In each frame the drawn image may move right and down and grow, to fit its residuals best. The covariance of these
     three, for noise correlated like the residuals, says how far noise alone would move them.
 
-    In a recorded video shadows, shading, coded colours and motion blur move the outline of an object by different
-    amounts on its sides, and slowly over time, which noise does not explain. A displacement of `PLACE` is no evidence
+    Where an object was cut out of a recorded video, shadows, shading, coded colours and motion blur move its outline by
+    different amounts on its sides, and slowly over time, which noise does not explain. A displacement of `PLACE` is no evidence
     against the model. Its effect on the estimate is `Displacement.shift`: a displacement as large as the one that
     remains may have gone into the unknowns.
 
@@ -102,15 +102,15 @@ def _of_view(loss: Loss, view: View, target: Target, change: Tensor | None, effe
     pixels = math.sqrt(float(steps[:, :ACROSS].square().sum(dim=1).mean()))
     if pixels < EXACT:
         return Displacement(pixels)
-    recorded = not target.synthetic
+    cut_out = target.confidence is not None and not target.synthetic
     shift = None
-    if recorded and effects is not None:
+    if cut_out and effects is not None:
         one = _channels(effects.reshape(len(effects) * len(exact), *exact.shape[1:])).unflatten(0, (-1, len(exact)))
         shift = pixels * _largest_shift(one[:, seen], ways[:ACROSS])
     rest = residuals + torch.einsum("ifhwc,fi->fhwc", ways, steps)
     scatter = torch.maximum(*(_scatter(ways, rest, local).diagonal(dim1=1, dim2=2) for local in (False, True)))
     # `slope` is the change of J r by a step, and `scatter` its variance by noise alone.
-    if recorded:
+    if cut_out:
         place = torch.tensor([PLACE / math.sqrt(ACROSS)] * ACROSS + [OUTLINE], dtype=normal.dtype)
         scatter = scatter + torch.einsum("fij,j->fi", normal.square(), place.square())
     share = slope.square() / scatter.clamp(min=1e-30)
