@@ -51,9 +51,9 @@ def displacement(
     three, for noise correlated like the residuals, says how far noise alone would move them.
 
     Where an object was cut out of a recorded video, shadows, shading, coded colours and motion blur move its outline by
-    different amounts on its sides, and slowly over time, which noise does not explain. A displacement of `PLACE` is no evidence
-    against the model. Its effect on the estimate is `Displacement.shift`: a displacement as large as the one that
-    remains may have gone into the unknowns.
+    different amounts on its sides, and slowly over time, which noise does not explain. A displacement of `PLACE` is no
+    evidence against the model. Its effect on the estimate is `Displacement.shift`: a displacement as large as the one
+    that remains may have gone into the unknowns.
 
     Args:
         objective: Objective of the fit.
