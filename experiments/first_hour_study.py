@@ -207,7 +207,7 @@ def fit_scene(seed: int, folder: Path) -> Row:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = run_fit(build_experiment(load_data(content, folder, f"scene {seed}")))
+            found = run_fit(build_experiment(load_data(content, folder, f"scene {seed}")), check=True)
     except (InputError, SimulationError) as error:
         return Row(seed, scene, unknowns, "red", math.inf, math.inf, 0, time.process_time() - begun, str(error)[:300])
     assert found.verdict is not None

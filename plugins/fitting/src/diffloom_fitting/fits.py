@@ -17,7 +17,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom_fitting.ends import judge_end, measure_outcome, search_lower
 from diffloom_fitting.experiment import AbstractExperiment, Experiment
-from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide_gradient
+from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide_gradient, doubt_verdict
 from diffloom_fitting.keywords import Prior, choose_optimiser, explain_keywords, is_stop, split_prior
 from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss
 from diffloom_fitting.loop import FitState, MultiStart, Record, begin, find_best_outcome
@@ -240,6 +240,7 @@ def _result(
     found, verdict = "not asked for", skip_judgement("not asked for")  # type: Uncertainty | str, Verdict
     if sure:
         found, verdict = judge_end(experiment, z, interrupted)
+        verdict = doubt_verdict(verdict, badge)
     outcome_fields, told = measure_outcome(experiment, z, start)
     reason += told
     return Result(

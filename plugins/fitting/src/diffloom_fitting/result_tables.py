@@ -175,7 +175,7 @@ def describe_gradients(result: Result) -> list[str]:
         apart = [
             f"at the start, changes of {100 * wide.width:g} % change the loss {1.0 / max(wide.ratio, 1e-9):.2g} times "
             f"as much as the gradient says (cosine {wide.cosine:.2f}), so a fit may stop early; "
-            f"{advise_on_gradient(result.experiment)}"
+            f"{advise_on_gradient(result.experiment, check)}"
         ]
     if isinstance(check, GradientCheck):
         word = "agrees" if check.passed else "DOES NOT AGREE"

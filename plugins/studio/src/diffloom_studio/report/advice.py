@@ -29,6 +29,8 @@ def give_advice(result: Result, experiment: AbstractExperiment | None = None) ->
         return ["The fit was interrupted: continue it with diffloom run --resume and this folder."]
     levels = {part: finding.level for part, finding in result.verdict.findings()}
     found = []
+    if result.goal is not None:
+        return _advise_goal(result, levels)
     if not images:
         found = _advise_unconverged(result) if levels["converged"] != "green" else []
         if levels["identifiable"] != "green":
@@ -65,6 +67,16 @@ def _advise_renderer(result: Result, scene: Scene | None) -> str:
     if isinstance(sure, Uncertainty) and sure.lens_bias > FIFTH and result.verdict.explained.level != "green":
         return "The renderer draws the object too large or too small: fit again with --renderer coverage"
     return ""
+
+
+def _advise_goal(result: Result, levels: dict[str, str]) -> list[str]:
+    found = [_advise_iterations(result)] if levels["converged"] != "green" else []
+    if levels["explained"] == "red":
+        found.append(
+            "The goal was not reached: start nearer, give several starts, use a loss that attracts from any distance "
+            "(moments), or allow a larger control or more time."
+        )
+    return found
 
 
 def _advise_unconverged(result: Result) -> list[str]:
