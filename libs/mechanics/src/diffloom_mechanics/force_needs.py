@@ -1,4 +1,4 @@
-"""Which gradients of a node set need the force again in the backward pass, read from the source of its adjoints."""
+"""Gradients of a node set that need the force again in the backward pass, found from the source of its adjoints."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _find_needs(functions: tuple[Any, Any, Any], count: int) -> frozenset[int] |
 
 
 def depends(value: Any) -> bool:
-    """Return True if a value, or an entry of a tuple, depends on what is followed."""
+    """Return True if a value, or an entry of a tuple, depends on the marked arguments."""
     if isinstance(value, tuple):
         return any(map(depends, value))
     return value.depends if isinstance(value, Written) else bool(value)

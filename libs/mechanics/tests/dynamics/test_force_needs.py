@@ -1,4 +1,4 @@
-"""Gradients that need the force backwards, whatever a node set declares."""
+"""Gradients that need the force backwards, for any declaration of the node set."""
 
 import drag_node_kernels as kernels
 import pytest

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError
 from diffloom_fitting.experiment import AbstractExperiment, Experiment
-from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide_gradient
+from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide_gradient, doubt_verdict
 from diffloom_fitting.keywords import Prior, choose_optimiser, explain_keywords, is_stop, split_prior
 from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss
 from diffloom_fitting.loop import FitState, MultiStart, Record, begin, find_best_outcome
@@ -241,6 +241,7 @@ def _result(
     found, verdict = "not asked for", skip_judgement("not asked for")  # type: Uncertainty | str, Verdict
     if sure:
         found, verdict = experiment.trust(z, interrupted)
+        verdict = doubt_verdict(verdict, badge)
     return Result(
         estimates=_estimates(experiment, z, start, found, verdict),
         z=z,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -11,10 +11,19 @@ from torch import Tensor
 
 from diffloom_fitting.optimisers.optimiser import not_finite
 from diffloom_fitting.problem import Problem
+from diffloom_fitting.trust.verdict import Verdict, VerdictPart
 from diffloom_fitting.validation import check_real, check_whole
 from diffloom_testing.wide_differences import WIDTH, WideComparison
 
-__all__ = ["ADVICE", "CheckedDirection", "GradientCheck", "check_gradient", "check_wide_gradient"]
+__all__ = [
+    "ADVICE",
+    "CheckedDirection",
+    "GradientCheck",
+    "advise",
+    "check_gradient",
+    "check_wide_gradient",
+    "doubt_verdict",
+]
 
 #: Steps of the differences: the first suits a smooth loss, the second one that jumps at contacts.
 STEPS = {torch.float64: (1e-5, 1e-8, 1e-6, 1e-7, 1e-3), torch.float32: (3e-2, 1e-2, 3e-3)}
@@ -51,10 +60,13 @@ class GradientCheck:
     Args:
         rows: One comparison for each direction.
         tolerance: Largest error that passes.
+        drawn_by: Renderer and back end that drew the images, if not native code, such as
+            'SoftRasRenderer(backend="pytorch3d")'.
     """
 
     rows: tuple[CheckedDirection, ...]
     tolerance: float
+    drawn_by: str = ""
 
     @property
     def worst(self) -> float:
@@ -110,7 +122,59 @@ def check_gradient(
         difference, roughness = _smoothest(partial(losses, objective, together), z, way, steps, SMOOTH * limit * scale)
         adjoint = float(seen.gradient @ way)
         rows.append(CheckedDirection(label, adjoint, difference, abs(adjoint - difference) / scale, roughness / scale))
-    return GradientCheck(tuple(rows), limit)
+    return GradientCheck(tuple(rows), limit, _name_back_end(objective))
+
+
+def _name_back_end(objective: Problem) -> str:
+    """Return the renderer and its back end, or "" where diffloom's own code draws."""
+    renderer = getattr(getattr(objective, "scene", None), "renderer", None)
+    backend = getattr(renderer, "backend", "native")
+    return "" if backend == "native" else f'{type(renderer).__name__}(backend="{backend}")'
+
+
+def advise(check: GradientCheck | str) -> str:
+    """Return what to do about a gradient that does not predict the effect of changes.
+
+    Args:
+        check: The check against small differences, or the reason for having none.
+
+    Returns:
+        Half a sentence.
+    """
+    if isinstance(check, GradientCheck) and not check.passed:
+        return _advise_small(check)
+    return ADVICE
+
+
+def _advise_small(check: GradientCheck) -> str:
+    if check.drawn_by:
+        return (
+            f"the images are drawn by {check.drawn_by}, whose gradients come from another library; use backend = "
+            '"native", which draws the same'
+        )
+    return (
+        "a kink or a jump lies at the start, such as contact that just begins, or a plugin's adjoint is wrong: "
+        "diffloom check-gradient shows each unknown from another start"
+    )
+
+
+def doubt_verdict(verdict: Verdict, check: GradientCheck | str) -> Verdict:
+    """Return a verdict that is not green if the gradient check failed: the fit followed that gradient.
+
+    Args:
+        verdict: Verdict on the end of the fit.
+        check: The gradient check at the start, or the reason for having none.
+
+    Returns:
+        The same verdict, or one whose part "converged" is amber.
+    """
+    if not isinstance(check, GradientCheck) or check.passed or verdict.converged.level != "green":
+        return verdict
+    told = (
+        f"in part: the gradient at the start DOES NOT AGREE with finite differences (worst error {check.worst:.1e}, "
+        f"allowed {check.tolerance:.0e}), and the fit followed such gradients; {_advise_small(check)}"
+    )
+    return replace(verdict, converged=VerdictPart("amber", told))
 
 
 def losses(objective: Problem, together: bool, z: Tensor, places: Sequence[Tensor]) -> list[float]:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from diffloom_fitting.gradient_check import ADVICE, GradientCheck
+from diffloom_fitting.gradient_check import GradientCheck, advise
 from diffloom_fitting.numbers import (
     format_memory,
     format_number,
@@ -174,7 +174,7 @@ def describe_gradients(result: Result) -> list[str]:
     if wide is not None and math.isfinite(wide.cosine) and not wide.agrees():
         apart = [
             f"at the start the gradient DOES NOT PREDICT the effect of a change of {100 * wide.width:g} %: cosine "
-            f"{wide.cosine:.2f}, length ratio {wide.ratio:.2g}; {ADVICE}"
+            f"{wide.cosine:.2f}, length ratio {wide.ratio:.2g}; {advise(check)}"
         ]
     if isinstance(check, GradientCheck):
         word = "agrees" if check.passed else "DOES NOT AGREE"

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.regular_files import read_text
+from diffloom.regular_files import check_texts, read_text
 from diffloom_fitting.checkpoints import read_history, rewrite_history
 from diffloom_fitting.files import FolderError, explain_errors, write_text
 from diffloom_fitting.goal_outcome import GoalOutcome
@@ -301,7 +301,9 @@ def load_result(folder: str | Path) -> Result:
     place = Path(folder) / "result.json" if Path(folder).is_dir() else Path(folder)
     text = read_text(place, MOST_BYTES, what="result", follow=False, error=FolderError)
     try:
-        return decode_result(json.loads(text), tuple(read_history(place.with_name("history.jsonl"))))
+        data = json.loads(text)
+        check_texts(str(place), data)
+        return decode_result(data, tuple(read_history(place.with_name("history.jsonl"))))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FolderError(
             f"{str(place)!r} is no result of this version ({type(error).__name__}: {error}); run the fit again"
@@ -369,6 +371,7 @@ def result_data(result: Result) -> dict[str, Any]:
                 "worst": check.worst,
                 "passed": check.passed,
                 "tolerance": check.tolerance,
+                "drawn_by": check.drawn_by,
                 "rows": [asdict(row) for row in check.rows],
             }
             if isinstance(check, GradientCheck)
@@ -412,7 +415,9 @@ def decode_result(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Res
     verdict, check, sure = data["verdict"], data["gradient_check"], data["uncertainty"]
     findings = {part: VerdictPart(verdict["levels"][part], verdict[part]) for part in PARTS}
     if isinstance(check, dict):
-        check = GradientCheck(tuple(CheckedDirection(**row) for row in check["rows"]), check["tolerance"])
+        check = GradientCheck(
+            tuple(CheckedDirection(**row) for row in check["rows"]), check["tolerance"], check.get("drawn_by", "")
+        )
     if isinstance(sure, dict):
         sure = _uncertainty(sure, tensor)
     return Result(

@@ -62,6 +62,7 @@ def check_gradient(
         f"{'passed' if found.passed else 'FAILED'}: worst error {found.worst:.1e}, allowed {found.tolerance:.0e}"
     )
     if not found.passed:
+        console.print(gradient_check.advise(found))
         raise SystemExit(1)
 
 
