@@ -20,7 +20,9 @@ from diffloom_fitting.scene import CameraPlacement, Viewpoint
 from diffloom_fitting.scene.checks import list_camera_specs
 from diffloom_fitting.trust.camera_error import list_camera_changes
 from diffloom_fitting.trust.linearised import Linearised
+from diffloom_fitting.trust.outlines import SIZE
 from diffloom_fitting.trust.tolerances import (
+    RULER,
     SHAPES,
     Assumption,
     differs_from_earth,
@@ -381,13 +383,15 @@ def _with_ruler(
 def _state(objective: Objective, found: Sequence[Assumption], name: str, tolerance: float | str) -> list[Assumption]:
     """Return the assumptions with one tolerance stated by the user; a number without a default one is added."""
     exact = tolerance == "exact"
-    wanted = normalise(name)
+    wanted = RULER if name == SIZE else normalise(name)
     some = [one for one in found if wanted in (one.name, one.whole)]
     if exact or tolerance == "seek":
         return [one for one in found if one not in some]
     assert isinstance(tolerance, int | float)
     if some:
         return [replace(one, tolerance=float(tolerance), stated=True) if one in some else one for one in found]
+    if wanted == RULER:
+        return [*found, Assumption(RULER, "size", 1.0, "", "given", float(tolerance), stated=True)]
     slot = resolve([Unknown(name)], objective.scene).slots[0]
     whole = name if slot.of is None else slot.of
     base = slot.start if slot.of is None else slot.base
