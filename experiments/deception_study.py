@@ -83,6 +83,13 @@ MISTAKES: dict[str, Told] = {
 }
 
 
+def enlarge(told: Told, times: float) -> Told:
+    """A mistake that is several times as large."""
+    larger = {name: default + times * (value - default) for name, value in vars(told).items()
+              for default in (Told.__dataclass_fields__[name].default,)}  # fmt: skip
+    return Told(**larger)
+
+
 def flip(told: Told, sign: float) -> Told:
     """The opposite mistake for a sign of -1."""
     if sign > 0.0:
@@ -248,11 +255,11 @@ def record(scene: Scene, truth: dict[str, Any], told: Told, kind: str, seed: int
         return read_video(path, dtype=torch.float64)
 
 
-def fitted(name: str, mistake: str, kind: str, seed: int) -> tuple[Case, Result]:
-    """The fit of one video by a user who does not know of the mistake."""
+def fitted(name: str, mistake: str, kind: str, seed: int, times: float = 1.0) -> tuple[Case, Result]:
+    """The fit of one video by a user who does not know of the mistake, which may be several times as large."""
     case = SCENES[name](draws(seed))
     order = list(MISTAKES).index(mistake)
-    told = flip(MISTAKES[mistake], 1.0 if (seed + order) % 2 else -1.0)
+    told = flip(enlarge(MISTAKES[mistake], times), 1.0 if (seed + order) % 2 else -1.0)
     video = record(case.scene(told), case.truth, told, kind, seed)
     assumed = case.scene(Told())
     return case, fit(assumed, video, case.start, stop=Stop(change=1e-9, patience=3))
@@ -270,10 +277,10 @@ def jobs(first: int, count: int) -> Iterator[Job]:
                     yield from ((name, mistake, kind, seed) for kind in KINDS)
 
 
-def row_of(job: Job) -> dict[str, Any]:
+def row_of(job: Job, times: float = 1.0) -> dict[str, Any]:
     """One fit: its verdict, its numbers' errors and ±."""
     began = time.process_time()
-    case, result = fitted(*job)
+    case, result = fitted(*job, times)
     errors: dict[str, float] = {}
     deviations: dict[str, float] = {}
     for e in result.estimates:
@@ -377,6 +384,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--scene", action="append", choices=list(SCENES), help="only these")
     parser.add_argument("--quick", action="store_true", help="one seed")
+    parser.add_argument("--times", type=float, default=1.0, help="mistakes so many times as large")
     parser.add_argument("--publish", nargs="+", type=Path, help="files of rows to publish in experiments/results")
     parser.add_argument("--out", type=Path, default=Path("deception_study.jsonl"), help="a line of JSON per fit")
     given = parser.parse_args()
@@ -393,7 +401,7 @@ def main() -> None:
     with given.out.open("a", encoding="utf-8") as file:
         for job in wanted:
             if job not in done:
-                done[job] = row_of(job)
+                done[job] = row_of(job, given.times)
                 file.write(json.dumps(done[job]) + "\n")
                 file.flush()
     print(summary([done[job] for job in wanted]))

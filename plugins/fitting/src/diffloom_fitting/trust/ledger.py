@@ -141,7 +141,7 @@ class Priced:
             the noise, that disappear then.
         left: (N,), residuals that remain after the step in the unknowns and the assumptions; None without assumptions.
         largest: Number of the assumption with the largest part of ±; -1 without assumptions.
-        bent: (n,), change of the estimate by one tolerance of the largest assumption that its slope misses.
+        bent: (n,), part of the change of the estimate by the largest assumption's tolerance that its slope misses.
     """
 
     found: tuple[Assumption, ...]
@@ -161,7 +161,7 @@ class Priced:
         """Largest part of the price of the largest assumption that its slope misses, over its change of an unknown."""
         if self.bent is None:
             return 0.0
-        price = self.slopes[self.largest].abs()
+        price = self.shares[self.largest]
         matters = price > 0.1 * self.shares.square().sum(dim=0).sqrt()
         return float((self.bent / price.clamp(min=1e-300))[matters].max()) if bool(matters.any()) else 0.0
 
@@ -228,20 +228,28 @@ def price(
 def _check_largest(
     objective: Objective, end: Linearised, kept: Tensor, made: Priced, columns: Sequence[Tensor]
 ) -> Priced:
-    """Check the linear price of the largest assumption by a Gauss-Newton step at one tolerance of it.
+    """Check the linear price of the largest assumption by a Gauss-Newton step at its tolerance, on both sides.
 
-    The step starts where the linear price says that the refit ends, so it measures what the slopes miss.
+    Each step starts where the linear price says that a refit ends, so it measures what the slopes miss.
     """
     total = made.shares.square().sum(dim=0).sqrt().clamp(min=1e-300)
     largest = int((made.shares / total).amax(dim=1).argmax())
-    step = made.slopes[largest]
-    try:
-        there = residuals(objective, end.z + step / end.size, made.found[largest], 1.0)
-    except (InputError, SimulationError):
-        return made
-    missed = there - end.residuals - step @ end.unit - columns[largest]
+    price = made.slopes[largest].abs()
+    # Pixels that show the assumption leave only a part of its tolerance.
+    left = (made.shares[largest] / price.clamp(min=1e-300))[price > 0.1 * total]
+    part = float(left.clamp(max=1.0).max()) if left.numel() else 1.0
+    step = part * made.slopes[largest]
     inner = kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
-    bent = (kept @ torch.linalg.solve(inner, kept.T @ (end.unit @ missed))).abs()
+    bent = torch.full_like(total, math.inf)
+    for sign in (1.0, -1.0):
+        try:
+            there = residuals(objective, end.z + sign * step / end.size, made.found[largest], sign * part)
+        except (InputError, SimulationError):
+            return made
+        missed = there - end.residuals - sign * (step @ end.unit + part * columns[largest])
+        moved = kept @ torch.linalg.solve(inner, kept.T @ (end.unit @ missed))
+        # A bend shows on both sides, and a dent of contact on one of them.
+        bent = torch.minimum(bent, moved.abs())
     return replace(made, largest=largest, bent=bent)
 
 
