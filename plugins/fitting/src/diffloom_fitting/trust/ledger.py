@@ -19,6 +19,7 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import CameraPlacement, Viewpoint
 from diffloom_fitting.scene.checks import list_camera_specs
 from diffloom_fitting.trust.camera_error import list_camera_changes
+from diffloom_fitting.trust.displacement import discount_places
 from diffloom_fitting.trust.linearised import Linearised
 from diffloom_fitting.trust.outlines import SIZE
 from diffloom_fitting.trust.tolerances import (
@@ -221,10 +222,13 @@ def _solve(
 ) -> Priced:
     k, m, inner = len(found), kept.shape[1], kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
     rows = torch.cat([kept.T @ end.unit, columns])
-    pulls = torch.cat([kept.T @ end.half, columns @ end.residuals])
-    normal = rows @ rows.T
-    normal[:m, :m] = inner
-    cross, own, slopes = list_camera_changes(objective, end, rows)
+    slopes_by = -(kept @ torch.linalg.solve(inner, rows[:m] @ columns.T)).T
+    # What the pixels say of the assumptions counts as far as places of mattes are known.
+    weighed = discount_places(objective, end, torch.cat([rows, end.residuals[None]]), noise)
+    normal, pulls = weighed[:-1] @ rows.T, weighed[:-1] @ end.residuals
+    normal[:m, :m] += kept.T @ end.prior @ kept
+    pulls[:m] += kept.T @ end.half - rows[:m] @ end.residuals
+    cross, own, slopes = list_camera_changes(objective, replace(end, residuals=weighed[-1]), weighed[:-1])
     # Errors of the camera are fitted freely beside both, so that a codec's blur is not taken for another distance.
     solved = torch.linalg.solve(
         own + WEAK * torch.eye(len(own), dtype=own.dtype), torch.cat([cross.T, slopes[:, None]], 1)
@@ -239,7 +243,6 @@ def _solve(
     spread = noise**2 * (inverse @ data @ inverse)
     by_noise = (kept @ (spread[:m, :m] - noise**2 * alone) @ kept.T).diagonal().clamp(min=0.0)
     shift = ((kept @ (step[:m] - first)).square() - by_noise).clamp(min=0.0).sqrt()
-    slopes_by = -(kept @ torch.linalg.solve(inner, normal[:m, m:])).T
     shares = noise**2 * (kept @ inverse[:m, m:]).T.abs()
     stated = torch.tensor([one.stated for one in found])
     shares[stated] = torch.maximum(shares, slopes_by.abs())[stated]
@@ -275,16 +278,20 @@ def slope(objective: Objective, end: Linearised, one: Assumption) -> Tensor | No
         one: The assumption.
 
     Returns:
-        The change by a central difference, one-sided for clocks, whose frames must stay within the simulation; None
-        if the scene cannot be changed so.
+        The change by a central difference, or by one of second order to one side for clocks, whose frames must stay
+        within the simulation; None if the scene cannot be changed so.
     """
     h = STEP if end.residuals.dtype == torch.float64 else COARSE
-    sides = {"clock": (0.0, -h), "start of the video": (h, 0.0)}.get(one.kind, (h, -h))
+    side = {"clock": -h, "start of the video": h}.get(one.kind, 0.0)
     try:
-        ends = [end.residuals if side == 0.0 else residuals(objective, end.z, one, side) for side in sides]
+        if side:
+            near, far = (residuals(objective, end.z, one, steps * side) for steps in (1.0, 2.0))
+            change = (4.0 * near - far - 3.0 * end.residuals) / (2.0 * side)
+        else:
+            ahead, behind = (residuals(objective, end.z, one, step) for step in (h, -h))
+            change = (ahead - behind) / (2.0 * h)
     except (InputError, SimulationError):
         return None
-    change = (ends[0] - ends[1]) / (sides[0] - sides[1])
     return change if bool(torch.isfinite(change).all()) else None
 
 
