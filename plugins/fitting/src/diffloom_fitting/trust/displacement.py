@@ -113,24 +113,26 @@ def _of_view(loss: Loss, view: View, target: Target, change: Tensor | None, effe
     return Displacement(pixels, max(1.0, math.sqrt(float(share.mean()))), shift)
 
 
-def _list_ways(loss: Loss, view: View, target: Target, exact: Tensor) -> Tensor:
+def _list_ways(loss: Loss, view: View, target: Target, exact: Tensor, shapes: bool = False) -> Tensor:
     """Return the change of the residuals by a pixel to the right, down and in radius: central differences.
 
-    The shape is (3, frames, height, width, channels).
+    The shape is (3, frames, height, width, channels), or (5, ...) with the two changes of shape.
     """
     assert view.image is not None
     changes = [
-        _channels(_collect_targets(loss, replace(view, image=image), target) - exact) for image in _displace(view.image)
+        _channels(_collect_targets(loss, replace(view, image=image), target) - exact)
+        for image in _displace(view.image, shapes)
     ]
-    return torch.stack([0.5 * (changes[2 * i] - changes[2 * i + 1]) for i in range(3)])
+    return torch.stack([0.5 * (ahead - behind) for ahead, behind in zip(changes[::2], changes[1::2], strict=True)])
 
 
 def discount_places(objective: Objective, end: Linearised, rows: Tensor, noise: float) -> Tensor:
     """Return rows whose products with others leave out what the uncertainty of places explains.
 
-    With W the change of the residuals by displacements and growth of the object in each frame, D the variance of these
-    for mattes of a recorded video (`PLACE`, and that of outlines), which lasts over the frames, and s the noise,
-    products are by the inverse of the covariance of the residuals, in units of the noise: a' (I + W D W' / s^2)^-1 b.
+    With W the change of the residuals by displacements, growth and stretching of the object in each frame, D the
+    variance of these for mattes of a recorded video (`PLACE`, and that of outlines), which lasts over the frames, and s
+    the noise, products are by the inverse of the covariance of the residuals, in units of the noise:
+    a' (I + W D W' / s^2)^-1 b.
 
     Args:
         objective: Objective of the fit.
@@ -155,8 +157,8 @@ def discount_places(objective: Objective, end: Linearised, rows: Tensor, noise: 
         if target.confidence is None or target.synthetic or exact is None or views[label].image is None:
             parts.append(part)
             continue
-        ways = _list_ways(objective.loss, views[label], target, exact).reshape(3, len(field), -1)
-        place = torch.tensor([PLACE / math.sqrt(ACROSS)] * ACROSS + [OUTLINE], dtype=ways.dtype)
+        ways = _list_ways(objective.loss, views[label], target, exact, shapes=True).flatten(2)
+        place = torch.tensor([PLACE / math.sqrt(ACROSS)] * ACROSS + [OUTLINE] * 3, dtype=ways.dtype)
         known = torch.diag(noise**2 / (len(field) * place.square()))
         within = torch.einsum("ifp,jfp->fij", ways, ways) + known
         each = part.reshape(len(part), len(field), -1)
@@ -196,21 +198,27 @@ def _channels(residuals: Tensor) -> Tensor:
     return residuals[..., None] if residuals.dim() == 3 else residuals
 
 
-def _displace(image: Image) -> Iterator[Image]:
-    """Yield the drawn object one pixel to the right, left, down and up, and one pixel larger and smaller in radius."""
+def _displace(image: Image, shapes: bool = False) -> Iterator[Image]:
+    """Yield the drawn object one pixel to the right, left, down and up, and one pixel larger and smaller in radius.
+
+    Args:
+        image: The images as drawn.
+        shapes: True to add it one pixel longer and shorter across the image, and along its diagonals.
+    """
     alpha = image.alpha
     near = max_pool2d((alpha[:, None] > 1e-3).to(alpha.dtype), 5, stride=1, padding=2)[:, 0, :, :, None]
     for way in ((0, 1), (0, -1), (1, 0), (-1, 0)):
         yield _change_nearby(image, near, lambda frames, way=way: frames.roll(way, dims=(1, 2)))
     across, down = _outward(alpha)
-    for sign in (1.0, -1.0):
+    for right, below in ((across, down), (across, -down), (down, across))[: 3 if shapes else 1]:
+        for sign in (1.0, -1.0):
 
-        def grow(frames: Tensor, sign: float = sign) -> Tensor:
-            right = 0.5 * (frames.roll(-1, dims=2) - frames.roll(1, dims=2))
-            below = 0.5 * (frames.roll(-1, dims=1) - frames.roll(1, dims=1))
-            return frames - sign * (across * right + down * below)
+            def move(frames: Tensor, right: Tensor = sign * right, below: Tensor = sign * below) -> Tensor:
+                along = 0.5 * (frames.roll(-1, dims=2) - frames.roll(1, dims=2))
+                downwards = 0.5 * (frames.roll(-1, dims=1) - frames.roll(1, dims=1))
+                return frames - (right * along + below * downwards)
 
-        yield _change_nearby(image, near, grow)
+            yield _change_nearby(image, near, move)
 
 
 def _change_nearby(image: Image, near: Tensor, change: object) -> Image:

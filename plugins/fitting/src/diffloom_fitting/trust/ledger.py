@@ -374,6 +374,7 @@ def build_ledger(
     labels: Sequence[str],
     scale: Tensor,
     known: Tensor,
+    settled: Tensor,
     measured: Mapping[str, tuple[float | str, Tensor]],
 ) -> Ledger:
     """Return the ledger in the unknowns' units.
@@ -383,6 +384,7 @@ def build_ledger(
         labels: Labels of the unknowns' numbers.
         scale: (n,), units of each unknown per scaled coordinate.
         known: (n,), deviations of the unknowns by noise and assumptions, in scaled coordinates.
+        settled: (n,), the whole deviations without the change that the pixels suggest, in scaled coordinates.
         measured: Value and share (n,) of errors that have a test of their own, by name.
 
     Returns:
@@ -399,7 +401,10 @@ def build_ledger(
         entries.append(LedgerEntry(name, name, value, "", "measured", 0.0, tuple((part * scale).tolist())))
     whole = (known * scale).clamp(min=1e-300)
     entries.sort(key=lambda entry: -max((s / float(w) for s, w in zip(entry.share, whole, strict=True)), default=0.0))
-    times = priced.shift / known.clamp(min=1e-300)
+    times = priced.shift / settled.clamp(min=1e-300)
+    # The camera is a means where something else is sought, and ± of its numbers includes their change.
+    asked = torch.tensor([not label.startswith("camera.") for label in labels])
+    times = times[asked] if bool(asked.any()) else times
     doubts = tuple(
         f"gravity is {one.value:.4g} m/s^2, and that of the Earth 9.81: the difference counts as its tolerance; set "
         f'assumed."{one.name}" = "exact" if it is meant'
