@@ -127,7 +127,7 @@ def _list_ways(loss: Loss, view: View, target: Target, exact: Tensor, shapes: bo
 
 
 def discount_places(objective: Objective, end: Linearised, rows: Tensor, noise: float) -> Tensor:
-    """Return rows whose products with others leave out what the uncertainty of places explains.
+    """Return rows whose products leave out what the uncertainty of places explains.
 
     With W the change of the residuals by displacements, growth and stretching of the object in each frame, D the
     variance of these for mattes of a recorded video (`PLACE`, and that of outlines), which lasts over the frames, and s

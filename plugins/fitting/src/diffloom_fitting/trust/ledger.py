@@ -36,6 +36,7 @@ from diffloom_fitting.unknowns import Unknown, resolve
 STEP = 1e-3  # step of a central difference, in tolerances
 COARSE = 0.03  # step in single precision
 WEAK = 1e-6  # precision of an error of the camera, whose slope has unit length
+ALIKE = 0.02  # share of a slope that is error of its computation, where unknowns make up for the rest
 BEYOND = 3.0  # distance, in deviations, from which on the pixels contradict an assumption
 
 
@@ -222,8 +223,10 @@ def _solve(
 ) -> Priced:
     k, m, inner = len(found), kept.shape[1], kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
     rows = torch.cat([kept.T @ end.unit, columns])
+    columns, alike = _absorb(rows[:m], columns)
+    rows[m:] = columns
     slopes_by = -(kept @ torch.linalg.solve(inner, rows[:m] @ columns.T)).T
-    # What the pixels say of the assumptions counts as far as places of mattes are known.
+    # The pixels count as evidence on the assumptions as far as places of mattes are known.
     weighed = discount_places(objective, end, torch.cat([rows, end.residuals[None]]), noise)
     normal, pulls = weighed[:-1] @ rows.T, weighed[:-1] @ end.residuals
     normal[:m, :m] += kept.T @ end.prior @ kept
@@ -251,7 +254,27 @@ def _solve(
     off = -step[m:] * alone_variance / variance
     left = end.residuals + step @ rows
     single = _take_alone(data, pulls, m, noise)
+    off[alike], alone_variance[alike] = 0.0, math.inf
+    single[alike] = single.new_tensor([0.0, math.inf, 0.0])
     return Priced(found, shares, slopes_by, by_noise.sqrt(), shift, off, alone_variance.sqrt(), single, left)
+
+
+def _absorb(slopes: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Replace columns that the unknowns can make up for by what the unknowns do.
+
+    States are interpolated linearly between steps, so that a clock's slope is not exactly that of another start.
+
+    Args:
+        slopes: (m, N), slopes by the unknowns.
+        columns: (k, N), slopes by the assumptions.
+
+    Returns:
+        The columns (k, N), and true for those that were replaced (k,), of which the pixels say nothing.
+    """
+    shares = torch.linalg.lstsq(slopes @ slopes.T, slopes @ columns.T, driver="gelsd").solution
+    made_up = shares.T @ slopes
+    alike = (columns - made_up).norm(dim=1) < ALIKE * columns.norm(dim=1)
+    return torch.where(alike[:, None], made_up, columns), alike
 
 
 def _take_alone(data: Tensor, pulls: Tensor, m: int, noise: float) -> Tensor:

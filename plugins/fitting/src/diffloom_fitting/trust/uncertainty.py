@@ -163,7 +163,7 @@ def estimate_uncertainty(
     place = torch.zeros_like(base) if moved.shift is None else moved.shift
     known = (base.square() + priced.added_variance + place.square()).sqrt()
     windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
-    # Codecs blur some frames more than others, so that only a sought blur differs between windows.
+    # A codec's blur varies from frame to frame, so a sought blur differs between windows where motions do not.
     moving = _list_moving(objective.layout).to(z.dtype)
     disagreement = 0.0 if blocks is None else _ratio(moving * _root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
