@@ -37,6 +37,7 @@ STEP = 1e-3  # step of a central difference, in tolerances
 COARSE = 0.03  # step in single precision
 WEAK = 1e-6  # precision of an error of the camera, whose slope has unit length
 ALIKE = 0.02  # share of a slope that is error of its computation, where unknowns make up for the rest
+BENT = 0.25  # error of a linear price, relative to it, from which on it is added to ±
 BEYOND = 3.0  # distance, in deviations, from which on the pixels contradict an assumption
 
 
@@ -113,12 +114,17 @@ class Ledger:
         entries: One for each assumption, the largest share of ± first.
         shift: Largest change of an unknown, in its deviations, if all assumptions were sought within their tolerances.
         doubts: Sentences on values that are unlikely in themselves.
+        checked: Name of the assumption with the largest part of ±, whose linear price was checked by a step at its
+            tolerance.
+        bend: Part of that price that the slope misses; from 0.25 on it is added to ±.
     """
 
     labels: tuple[str, ...] = ()
     entries: tuple[LedgerEntry, ...] = ()
     shift: float = 0.0
     doubts: tuple[str, ...] = ()
+    checked: str = ""
+    bend: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,8 @@ class Priced:
         alone: (k, 3), the same if only this assumption may err, its deviation, and the squared residuals, in units of
             the noise, that disappear then.
         left: (N,), residuals that remain after the step in the unknowns and the assumptions; None without assumptions.
+        largest: Number of the assumption with the largest part of ±; -1 without assumptions.
+        bent: (n,), part of the change of the estimate by the largest assumption's tolerance that its slope misses.
     """
 
     found: tuple[Assumption, ...]
@@ -147,11 +155,23 @@ class Priced:
     off_deviation: Tensor
     alone: Tensor
     left: Tensor | None = None
+    largest: int = -1
+    bent: Tensor | None = None
+
+    @property
+    def bend(self) -> float:
+        """Largest part of the price of the largest assumption that its slope misses, over its change of an unknown."""
+        if self.bent is None:
+            return 0.0
+        price = self.shares[self.largest]
+        matters = price > 0.1 * self.shares.square().sum(dim=0).sqrt()
+        return float((self.bent / price.clamp(min=1e-300))[matters].max()) if bool(matters.any()) else 0.0
 
     @property
     def added_variance(self) -> Tensor:
         """(n,), variance that the assumptions add."""
-        return self.shares.square().sum(dim=0) + self.noise.square()
+        plain = self.shares.square().sum(dim=0) + self.noise.square()
+        return plain if self.bent is None or self.bend <= BENT else plain + self.bent.square()
 
     @property
     def correction(self) -> Tensor:
@@ -203,7 +223,36 @@ def price(
             columns.append(column)
     if not priced:
         return Priced((), empty(0, n), empty(0, n), empty(n), empty(n), empty(0), empty(0), empty(0, 3))
-    return _solve(objective, end, kept, max(noise, 1e-12), tuple(priced), torch.stack(columns))
+    made = _solve(objective, end, kept, max(noise, 1e-12), tuple(priced), torch.stack(columns))
+    return _check_largest(objective, end, kept, made, columns)
+
+
+def _check_largest(
+    objective: Objective, end: Linearised, kept: Tensor, made: Priced, columns: Sequence[Tensor]
+) -> Priced:
+    """Check the linear price of the largest assumption by a Gauss-Newton step at its tolerance, on both sides.
+
+    Each step starts where the linear price says that a refit ends, so it measures what the slopes miss.
+    """
+    total = made.shares.square().sum(dim=0).sqrt().clamp(min=1e-300)
+    largest = int((made.shares / total).amax(dim=1).argmax())
+    price = made.slopes[largest].abs()
+    # Pixels that show the assumption leave only a part of its tolerance.
+    left = (made.shares[largest] / price.clamp(min=1e-300))[price > 0.1 * total]
+    part = float(left.clamp(max=1.0).max()) if left.numel() else 1.0
+    step = part * made.slopes[largest]
+    inner = kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
+    bent = torch.full_like(total, math.inf)
+    for sign in (1.0, -1.0):
+        try:
+            there = residuals(objective, end.z + sign * step / end.size, made.found[largest], sign * part)
+        except (InputError, SimulationError):
+            return made
+        missed = there - end.residuals - sign * (step @ end.unit + part * columns[largest])
+        moved = kept @ torch.linalg.solve(inner, kept.T @ (end.unit @ missed))
+        # A bend shows on both sides, and a dent of contact on one of them.
+        bent = torch.minimum(bent, moved.abs())
+    return replace(made, largest=largest, bent=bent)
 
 
 def select(objective: Objective, z: Tensor, stated: Mapping[str, float | str]) -> list[Assumption]:
@@ -436,7 +485,9 @@ def build_ledger(
     )
     if not entries and not doubts:
         return Ledger()
-    return Ledger(tuple(labels), tuple(entries), float(times.max()) if len(times) else 0.0, doubts)
+    checked = priced.found[priced.largest].name if priced.largest >= 0 else ""
+    shift = float(times.max()) if len(times) else 0.0
+    return Ledger(tuple(labels), tuple(entries), shift, doubts, checked, priced.bend)
 
 
 def encode_ledger(ledger: Ledger) -> dict[str, Any]:
@@ -452,7 +503,8 @@ def encode_ledger(ledger: Ledger) -> dict[str, Any]:
     for row in rows:
         for key in ("off_deviation", "alone_deviation"):
             row[key] = row[key] if math.isfinite(row[key]) else None
-    return {"labels": ledger.labels, "shift": ledger.shift, "doubts": ledger.doubts, "assumptions": rows}
+    kept = {name: getattr(ledger, name) for name in ("labels", "shift", "doubts", "checked", "bend")}
+    return {**kept, "assumptions": rows}
 
 
 def decode_ledger(data: Mapping[str, Any]) -> Ledger:
@@ -472,4 +524,4 @@ def decode_ledger(data: Mapping[str, Any]) -> Ledger:
             row[key] = math.inf if row[key] is None else row[key]
         row["share"], row["change"] = tuple(row["share"]), tuple(row["change"])
     entries = tuple(LedgerEntry(**row) for row in rows)
-    return Ledger(tuple(data["labels"]), entries, data["shift"], tuple(data["doubts"]))
+    return Ledger(tuple(data["labels"]), entries, data["shift"], tuple(data["doubts"]), data["checked"], data["bend"])
