@@ -164,15 +164,15 @@ def main() -> None:
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     name = f"made-clips-{'unseen' if given.unseen else 'development'}"
+    command = f"python experiments/made_study.py --folder FOLDER{' --unseen' if given.unseen else ''}"
     head = [
         f"# Fits of clips drawn by a ray caster{', run once with settings frozen' if given.unseen else ''}",
         "",
-        f"`python experiments/made_study.py --folder FOLDER{' --unseen' if given.unseen else ''}`, commit "
-        f"{commit.stdout.strip()}, {datetime.now(UTC):%Y-%m-%d}.",
+        f"`{command}`, commit {commit.stdout.strip()}, {datetime.now(UTC):%Y-%m-%d}.",
         "",
     ]
     (RESULTS / f"{name}.md").write_text("\n".join([*head, *summary(rows), "", *table(rows)]) + "\n", encoding="utf-8")
-    write_origin(RESULTS / f"{name}.md")
+    write_origin(RESULTS / f"{name}.md", command=command)
 
 
 if __name__ == "__main__":
