@@ -6,30 +6,26 @@ from pathlib import Path
 import torch
 
 import diffloom_fitting as fitting
+from diffloom import get_model, get_renderer
 from diffloom.interfaces import Surface
-from diffloom.plugins import get_model, get_renderer
-from diffloom_studio import write_frames
+from diffloom_studio import draw_surface_on_ground, write_video
 from diffloom_studio.exports import export
 from diffloom_studio.playback import Playback, compute_strain, scale_colours
 
-ball, view = (
-    get_model("fem")("ball", radius=0.3),
-    fitting.Orbit(distance=1.4, elevation=10, target=(0, 0.3, 0), size=(150, 150)),
-)
+ball = get_model("fem")("ball", radius=0.3)
+view = fitting.Orbit(distance=1.9, elevation=12, target=(0, 0.33, 0), size=(240, 320))
 params = ball.params(position=[0, 0.45, 0], velocity=[0, -3, 0], shear_modulus=3e3, density=100.0)
-scene = fitting.Scene(ball, get_renderer("dibr")(background=(0.93, 0.95, 0.97)), view, params, dt=5e-4, steps=400)
-target = fitting.synthesise(scene, {}, rate=20)
-experiment = fitting.Experiment(scene, target, [fitting.Unknown("density", 100.0)])
-playback = Playback(experiment, {"start": {}})
-body = playback.body("start", torch.tensor([0.0, 0.08, 0.12, 0.2], dtype=torch.float64))
+scene = fitting.Scene(ball, get_renderer("coverage")(), view, params, dt=5e-4, steps=640)
+target = fitting.synthesise(scene, {}, rate=10)
+playback = Playback(fitting.Experiment(scene, target, [fitting.Unknown("density", 100.0)]), {"start": {}})
+body = playback.body("start", torch.linspace(0.0, 0.32, 32, dtype=torch.float64))
 found = [compute_strain(body.vertices[0], now, body.faces) for now in body.vertices]
-most = max(float(one.max()) for one in found)
-frames = []
+most, frames = max(float(one.max()) for one in found), []
 for now, one in zip(body.vertices, found, strict=True):
     colours = torch.tensor(scale_colours(one, most)).float() / 255.0
     surface = Surface(torch.tensor(now)[None], torch.tensor(body.faces), colours=colours)
-    frames.append(scene.renderer.render(surface, view.camera(torch.float32)).rgb)
-out = Path(sys.argv[1] if len(sys.argv) > 1 else "export_and_strain.png")
-write_frames(out, torch.cat(frames))
+    frames.append(draw_surface_on_ground(scene.renderer, surface, view.camera(torch.float32)))
+out = Path((sys.argv + ["export_and_strain.webp"])[1])
+write_video(out, torch.cat(frames), rate=16)
 for ending in ("glb", "csv"):
     print(export(playback, out.with_suffix(f".{ending}"), "start", frames=9).name)

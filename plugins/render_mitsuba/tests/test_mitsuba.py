@@ -192,3 +192,19 @@ def test_without_the_library_the_error_says_how_to_install_it(monkeypatch):
 def test_wrong_settings_are_refused(settings):
     with pytest.raises(InputError, match="MitsubaRenderer"):
         get_renderer("mitsuba")(**settings)
+
+
+@needed
+def test_a_scene_keeps_ground_and_shadow():
+    import diffloom_fitting as fitting
+    from diffloom import get_model
+
+    ball = get_model("fem")("ball", radius=0.3)
+    view = fitting.Orbit(distance=2.0, elevation=25, target=(0.0, 0.3, 0.0), size=(32, 32))
+    traced = get_renderer("mitsuba")(mode="photorealistic", samples=16, ground=0.0, background=(0.1, 0.2, 0.3))
+    scene = fitting.Scene(ball, traced, view, {"position": [0.0, 0.7, 0.0]}, dt=1e-3, steps=1)
+    image = scene.render({}, [0.0]).image
+    beside = image.rgba[0, ..., 3] == 0.0
+    ground = image.rgb[0][beside][-200:]
+    assert float((ground - torch.tensor([0.1, 0.2, 0.3])).abs().mean()) > 0.05  # not the plain background
+    assert float(ground.mean(-1).min()) < 0.8 * float(ground.mean(-1).max())  # a shadow lies on it

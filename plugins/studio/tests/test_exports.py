@@ -104,7 +104,7 @@ def test_usd_has_a_sample_for_each_time(playback, tmp_path, kind):
     np.testing.assert_allclose(found, body.vertices[3], atol=1e-6)
 
 
-@pytest.mark.parametrize("ending", ["mp4", "gif"])
+@pytest.mark.parametrize("ending", ["mp4", "webp", "gif"])
 def test_a_video_of_a_view(playback, tmp_path, ending):
     video = read_video(export(playback, tmp_path / f"fit.{ending}", frames=5))
     assert len(video) == 5

@@ -134,7 +134,7 @@ def export(place: str, out: str, body: str | None, kind: str | None, frames: int
     """Write the motion in PLACE, a run folder or an experiment file, to OUT.
 
     The ending selects the format: glb, usd, usda, usdc (animated meshes), ply, obj (a folder of frames), csv, parquet
-    (trajectories), mp4, gif (the view of a camera).
+    (trajectories), mp4, webp, gif (the view of a camera).
     """
     from diffloom_studio.exports import export as write
     from diffloom_studio.playback import load_playback
