@@ -86,3 +86,21 @@ def test_a_page_shows_the_code_of_its_script(script):
     page = script.with_suffix(".md").read_text()
     assert re.findall(r"```python\n(.*?)\n```", page, flags=re.DOTALL) == code, "run tools/notebooks.py"
     assert page.count("```text") + page.count('class="output"') >= 2
+    assert "<video" in page, "nothing moves"
+
+
+@pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_has_the_cells_of_its_script_and_installs_diffloom_first(script):
+    import notebooks
+
+    whole = json.loads(script.with_suffix(".ipynb").read_text())
+    code = [cell["source"] for cell in whole["cells"] if cell["cell_type"] == "code"]
+    assert code[0] == notebooks.INSTALL
+    assert code[1:] == [content for kind, content in notebooks.cells(script.read_text()) if kind == "code"]
+    assert sum(bool(cell.get("outputs")) for cell in whole["cells"]) >= 2
+    text = "".join(cell["source"] for cell in whole["cells"] if cell["cell_type"] == "markdown")
+    assert not re.findall(r"\]\((?!https?:)", text), "a link that leads nowhere outside of the repository"
+
+
+def test_there_are_five_notebooks():
+    assert len(NOTEBOOKS) >= 5

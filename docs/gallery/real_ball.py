@@ -35,6 +35,6 @@ shown = []
 for q, tone in ((seen, (0.95, 0.5, 0.15)), (left, (0.3, 0.5, 0.9))):
     part = model.surface(Trajectory(q, path.u, path.times), params)
     shown.append(fitting.Appearance(colour=tone).apply(part, part.vertices[0]))
-view = fitting.Orbit(distance=0.85, elevation=8, target=(0.0, 0.16, 0.0), size=(240, 320), fov=32)
+view = fitting.Orbit(distance=1.0, elevation=8, target=(0.0, 0.18, 0.0), size=(240, 320), fov=32)
 frames = draw_surface_on_ground(get_renderer("coverage")(), join_surfaces(shown), view.camera(torch.float64), tile=0.1)
 write_video((sys.argv + ["real_ball.webp"])[1], frames, rate=30)

@@ -1,4 +1,4 @@
-"""A silicone beam: three markers that motion capture followed once it was released, and the simulated beam below them."""
+"""A silicone beam: three markers that motion capture followed as the beam sank, and the simulated beam."""
 
 import os
 import sys

@@ -26,7 +26,11 @@ fore = {"name": "fore", "parent": "upper", "axis": [0, 1, 0], "position": [-0.03
 fore |= {**solid, "centre_of_mass": [0.035, 0, 0]}
 elbow = get_model("articulated")([{"links": [upper, fore]}], ground=True, contact={"law": "hunt_crossley", "toe": 5e-4})
 up = {"gravity": [0.0, 0.0, -9.81], "ground_normal": [0.0, 0.0, 1.0]}
-start = {"joint_orientation": rows[0, :4], "joint_position": rows[0, 4:8], "joint_velocity": rows[0, 8:15]}
+start = {
+    "joint_orientation": rows[0, :4],
+    "joint_position": rows[0, 4:8],
+    "joint_velocity": rows[0, [11, 12, 13, 8, 9, 10, 14]],
+}
 params = elbow.params(torch.float64, friction=0.3, contact_stiffness=5e4, contact_dissipation=1.0, **up, **start)
 path = simulate(elbow, params, dt=1 / 148 / 24, steps=24 * 120, save_every=24)
 measured = Trajectory(rows[:, :8].reshape(path.q.shape), torch.zeros_like(path.u), path.times)

@@ -16,7 +16,7 @@ place = Path(os.environ.get("DIFFLOOM_REAL_DATA", ".")) / "dfki" / "simple_pendu
 if not place.exists():
     sys.exit(f"skipped: {place} is not there; set DIFFLOOM_REAL_DATA to the folder of DFKI's recordings")
 data = np.genfromtxt(place, delimiter=",", names=True)
-rate, first, steps = 300, 300, 500  # samples per second, and the part that is simulated
+rate, first, steps = 300, 350, 360  # samples per second, and the part that is simulated
 rows = {name: torch.tensor(data[name][first : first + steps + 1]) for name in ("position", "velocity", "torque")}
 rod = {"shape": "capsule", "radius": 0.012, "length": 0.5, "position": [0.0, -0.25, 0.0], "colour": (0.4, 0.45, 0.5)}
 bob = {"shape": "cylinder", "radius": 0.06, "height": 0.05, "position": [0.0, -0.5, 0.0], "orientation": [1, 1, 0, 0]}

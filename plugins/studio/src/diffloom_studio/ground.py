@@ -53,18 +53,24 @@ def draw_on_ground(
         write_video("ball.webp", draw_on_ground(scene, torch.linspace(0.0, 0.4, 24)), rate=24)
     """
     check_instance("draw_on_ground: scene", scene, Scene)
-    moments = torch.as_tensor(times, dtype=torch.float64)
-    sampling = sample_times(moments, scene.dt, scene.steps)
+    surface, camera = play_surface(scene, torch.as_tensor(times, dtype=torch.float64), values or {})
+    return draw_surface_on_ground(scene.renderer, surface, camera, ground=ground, tile=tile)
+
+
+def play_surface(scene: Scene, times: Tensor, values: Mapping[str, object]) -> tuple[Surface, Camera]:
+    """Simulate a scene; return its surface with its appearance, and its first camera, at ``times`` [s]."""
+    sampling = sample_times(times, scene.dt, scene.steps)
     made = scene.rollout(values, sampling.save, NoGradient())
+    given = {name: torch.as_tensor(value, dtype=scene.dtype) for name, value in values.items()}
     with torch.no_grad():
         surface = scene.model.surface(made.trajectory, made.params)
-        surface = scene.appearance.apply(surface, scene.rest_shape)
+        surface = scene.appearance.apply(surface, scene.rest_shape, given.get("appearance.colour"))
         if surface.vertices.shape[0] > 1:
             surface = replace(surface, vertices=sampling.between(surface.vertices))
         if surface.colours is not None and surface.colours.dim() == 3 and len(surface.colours) == len(sampling.save):
             surface = replace(surface, colours=sampling.between(surface.colours))
-        camera = scene.camera_at({}, moments)
-    return draw_surface_on_ground(scene.renderer, surface, camera, ground=ground, tile=tile)
+        camera = scene.camera_at(scene.get_camera_values(given), times)
+    return surface, camera
 
 
 def draw_surface_on_ground(
@@ -86,10 +92,9 @@ def draw_surface_on_ground(
         raise InputError(f"draw_on_ground: {type(renderer).__name__} draws no colours or no outlines; take another one")
     check_real("draw_on_ground: tile [m]", tile, above=0.0)
     dtype = surface.vertices.dtype
-    white, sun = torch.ones(3, dtype=dtype), torch.tensor(SUN, dtype=dtype)
-    lights = (AmbientLight(0.7 * white), DirectionalLight(sun, diffuse=0.55 * white, specular=0.25 * white))
+    sun, lights = torch.tensor(SUN, dtype=dtype), make_lights(dtype)
     with torch.no_grad():
-        black = replace(renderer, background=(0.0, 0.0, 0.0)) if hasattr(renderer, "background") else renderer
+        black = renderer if not any(renderer.background) else replace(renderer, background=(0.0, 0.0, 0.0))  # type: ignore[type-var]
         lit = _split_creases(_light(surface))
         image = black.render(lit, camera, lights, ("rgba",)).rgba
         assert image is not None
@@ -101,6 +106,12 @@ def draw_surface_on_ground(
         alpha = image[..., 3:]
         own = image[..., :3] if renderer.unbiased else alpha * image[..., :3]
         return (own + (1.0 - alpha) * behind).clamp(0.0, 1.0)
+
+
+def make_lights(dtype: torch.dtype) -> tuple[AmbientLight, DirectionalLight]:
+    """Return the light of the sky and that of the sun."""
+    white, sun = torch.ones(3, dtype=dtype), torch.tensor(SUN, dtype=dtype)
+    return AmbientLight(0.7 * white), DirectionalLight(sun, diffuse=0.55 * white, specular=0.25 * white)
 
 
 def _light(surface: Surface) -> Surface:
