@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+import page_weights
 import pytest
 import reproducing
 from browser import CHROMIUM, Browser
@@ -139,6 +140,13 @@ def test_no_link_of_the_site_or_the_markdown_files_is_dead(site, tmp_path):
     assert dead_links_of_site(site) == []
     (tmp_path / "a.html").write_text('<a href="b.html">b</a><a href="#c">c</a><a href="#d" id="d">d</a>')
     assert dead_links_of_site(tmp_path) == ["a.html: b.html", "a.html: #c"]
+
+
+def test_pages_and_site_are_light(site):
+    assert page_weights.measure_site(site) < page_weights.LARGEST_SITE
+    heavy = {name: sum(w.values()) for name, w in page_weights.weigh_site(site).items()}
+    assert not [name for name, weight in heavy.items() if weight > page_weights.LARGEST_PAGE], heavy
+    assert heavy["gallery/index.html"] > 1e6  # its clips are counted
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")

@@ -11,7 +11,7 @@ from diffloom_studio import write_video
 
 plate = DiffusionModel()
 params = plate.params(torch.float64)
-path = simulate(plate, params, dt=plate.example_settings.dt, steps=360, save_every=9)
+path = simulate(plate, params, dt=plate.example_settings.dt, steps=360, save_every=9, integrator="custom_step")
 surface = plate.surface(path, params)
 low, high = surface.vertices[0].amin(0), surface.vertices[0].amax(0)
 aim, wide = tuple(float(x) for x in 0.5 * (low + high)), float((high - low).max())

@@ -178,6 +178,19 @@ def test_double_precision_and_lights_without_equivalent_are_refused():
         get_renderer("mitsuba")().render(with_shading(gem(1, REAL)), camera(REAL), (HarmonicLight(torch.ones(9)),))
 
 
+@pytest.mark.parametrize(("version", "refused"), [((15, 0, 6), True), ((19, 1, 0), False)])
+def test_an_old_llvm_is_refused_before_it_ends_the_process(version, refused, monkeypatch):
+    from types import SimpleNamespace
+
+    dr = SimpleNamespace(__version__="1.5.0", detail=SimpleNamespace(llvm_version=lambda: version))
+    monkeypatch.setattr(library, "load", lambda: (None, dr))
+    if not refused:
+        library.check_llvm()
+        return
+    with pytest.raises(InputError, match=r"LLVM 15\.0\.6.*expected 17 or later"):
+        library.check_llvm()
+
+
 def test_without_the_library_the_error_says_how_to_install_it(monkeypatch):
     why_unavailable.cache_clear()
     monkeypatch.setattr(library.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))

@@ -205,7 +205,7 @@ def test_run_shows_the_fit_and_then_waits(playback, toy_registry, monkeypatch):
     monkeypatch.setattr(LiveView, "wait", wait)
     done = CliRunner().invoke(run, ["toy.toml", "--out", "watched", "--no-report", "--view"], catch_exceptions=False)
     assert done.exit_code == 0
-    assert "open http://127.0.0.1:" in done.output
+    assert "the viewer stays open at http://127.0.0.1:" in done.output
     (left,) = waited
     assert np.abs(left).max() < 1e-2
 
