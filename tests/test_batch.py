@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch.autograd import forward_ad
+from torch.utils.checkpoint import checkpoint
 
 from diffloom import Camera, Checkpointed, Control, State, batch_surface, get_model, get_renderer, simulate
 from diffloom.interfaces import BatchError, InputError, SimulationError
@@ -340,6 +341,21 @@ def test_create_graph_without_a_second_derivative_is_allowed():
 
     assert torch.equal(gradient(create_graph=True).detach(), gradient())
     assert bool(gradient().any())
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_both_kinds_of_checkpoint(reentrant):
+    """The one that is not reentrant hands out saved tensors once."""
+    model = chain()
+
+    def end(velocity):
+        return simulate(model, model.params(velocity=velocity), dt=1e-3, steps=5, save=(5,)).q.square().sum()
+
+    leaf, other = (torch.tensor([1.0, 0.0, 0.0], requires_grad=True) for _ in range(2))
+    checkpoint(end, leaf, use_reentrant=reentrant).backward()
+    end(other).backward()
+    assert torch.equal(leaf.grad, other.grad)
+    assert bool(leaf.grad.any())
 
 
 def test_scenes_may_have_a_restitution_each():

@@ -357,6 +357,7 @@ HARMLESS = {
     "Image.open",
     "np.load",
     "tarfile.open",
+    "gzip.open",
     "trimesh.load",
     "av.open",
     "loaded.load",
@@ -400,3 +401,48 @@ def test_no_module_opens_files_in_another_way():
 )  # fmt: skip
 def test_the_search_for_openings_finds_them(line):
     assert list_openings(line)
+
+
+BASE = '[model]\nname = "springs"\n[unknowns]\nstiffness = {}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('title = "invoice\\u202Egpj.exe"', "title holds U\\+202E \\(right-to-left override\\)"),
+        ('title = "a\\u001b[31mred"', "title holds U\\+001B"),
+        ('title = "a\\nverdict: green"', "title holds U\\+000A"),
+        ('title = "a\\u2066b"', "title holds U\\+2066"),
+        ('[target]\nfile = "a\\u0000b"', "target.file holds U\\+0000"),
+        ('"a\\u202Eb" = 1', "a key holds U\\+202E"),
+    ],
+)
+def test_texts_that_steer_a_terminal_or_turn_their_order_are_refused(line, words, tmp_path):
+    from diffloom_experiments.changes import read_toml
+
+    place = tmp_path / "a.toml"
+    place.write_text(line + "\n" + BASE)
+    with pytest.raises(InputError, match=words):
+        read_toml(place)
+    plain = 'title = "Ein Ball fällt: größer – 100 %, 球 👩‍🔬"\nnote = """two\nlines"""\n'
+    place.write_text(plain + BASE)
+    assert read_toml(place)["title"].startswith("Ein Ball")
+
+
+@pytest.mark.parametrize("name", ["config.json", "result.json"])
+def test_texts_in_a_strangers_run_folder_are_checked(name, tmp_path):
+    from diffloom_experiments.run_folder import read_config
+    from diffloom_fitting.results import load_result
+
+    config = {"experiment": {"title": "a\x1b[2Jb"}, "folder": ".", "name": "a"}
+    (tmp_path / name).write_text(json.dumps(config))
+    with pytest.raises(InputError, match="experiment.title holds U\\+001B"):
+        {"config.json": read_config, "result.json": load_result}[name](tmp_path)
+
+
+def test_names_in_a_strangers_model_file_are_checked(tmp_path):
+    from diffloom_physics_articulated.xml_files import parse
+
+    (tmp_path / "a.urdf").write_text('<robot name="r"><link name="a\u202eb"/></robot>', encoding="utf-8")
+    with pytest.raises(InputError, match="name holds U\\+202E"):
+        parse(tmp_path / "a.urdf")

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from diffloom.interfaces import (
     AmbientLight,
@@ -18,7 +19,7 @@ from diffloom.interfaces import (
     Surface,
     Texture,
 )
-from diffloom.plugins import get_renderer
+from diffloom.plugins import get_renderer, renderers
 
 RENDERERS = ("softras", "dibr")
 NAN = float("nan")
@@ -142,3 +143,68 @@ def test_the_gradient_of_the_mask_is_exact_at_any_sharpness(sharpness):
         slope = float(total(points + step * way) - total(points - step * way)) / (2.0 * step)
         found = float((screen.grad * way).sum())
         assert abs(found - slope) <= 1e-5 * max(abs(slope), 1e-4 * sharpness), number
+
+
+#: Renderers that run everywhere and draw in double precision.
+NATIVE = [name for name in renderers() if torch.float64 in get_renderer(name)().capabilities.dtypes]
+
+
+def _dual(draw):
+    def run(vertices):
+        with torch.autograd.forward_ad.dual_level():
+            return draw(torch.autograd.forward_ad.make_dual(vertices, vertices))
+
+    return run
+
+
+TRANSFORMS = {
+    "vmap": lambda draw: lambda v: torch.func.vmap(draw)(v.expand(2, *v.shape)),
+    "grad": torch.func.grad,
+    "jvp": lambda draw: lambda v: torch.func.jvp(draw, (v,), (v,)),
+    "jacrev": torch.func.jacrev,
+    "dual": _dual,
+}
+
+
+@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("transform", list(TRANSFORMS))
+def test_transforms_are_refused_in_words(name, transform):
+    def draw(vertices):
+        return get_renderer(name)().render(sheet(torch.float64, vertices=vertices), seen(torch.float64)).rgba.sum()
+
+    with pytest.raises(InputError, match="under no transform of torch.func.*use backward"):
+        TRANSFORMS[transform](draw)(sheet(torch.float64).vertices)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_second_derivatives_are_refused_and_never_zero(name):
+    """PyTorch's own decorator takes the Hessian of a sum, whose cotangents are constant, for zero."""
+
+    def draw(vertices):
+        return get_renderer(name)().render(sheet(torch.float64, vertices=vertices), seen(torch.float64)).rgba.sum()
+
+    with pytest.raises(InputError, match="gradient of a gradient"):
+        torch.autograd.functional.hessian(draw, sheet(torch.float64).vertices)
+    with pytest.raises(InputError, match="several outputs"):
+        torch.autograd.functional.jacobian(lambda v: torch.stack([draw(v), 2.0 * draw(v)]),
+                                           sheet(torch.float64).vertices, vectorize=True)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_both_kinds_of_checkpoint(name):
+    def draw(vertices):
+        return get_renderer(name)().render(sheet(torch.float64, vertices=vertices), seen(torch.float64)).rgba.sum()
+
+    found = []
+    for how in (lambda v: draw(v), *(lambda v, r=r: checkpoint(draw, v, use_reentrant=r) for r in (True, False))):
+        vertices = sheet(torch.float64).vertices.requires_grad_()
+        how(vertices).backward()
+        found.append(vertices.grad)
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_a_tensor_without_values_is_refused(name):
+    with pytest.raises(InputError, match="'meta', which has no values"):
+        get_renderer(name)().render(sheet(vertices=sheet().vertices.to("meta")), seen())

@@ -114,5 +114,9 @@ def test_invalid_names_of_packages_are_refused(tmp_path):
     assert "a model 'springs' is registered already, by diffloom-physics-springs" in run("physics", "springs")
     assert "an integrator 'leapfrog' is registered already, by diffloom-mechanics" in run("integrator", "leapfrog")
     assert "an optimiser 'adam' is registered already, by diffloom-fitting" in run("optimiser", "adam")
+    assert "has 300 letters; expected a name of at most 64" in run("render", "a" * 300)
+    (tmp_path / "a-file").write_text("")
+    result = CliRunner().invoke(diffloom, ["plugins", "new", "render", "mine", "--into", str(tmp_path / "a-file/b")])
+    assert "choose another folder with --into" in result.output
     (tmp_path / "diffloom-render-mine").mkdir()
     assert "exists already; move it away" in run("render", "mine")

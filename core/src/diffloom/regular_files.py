@@ -11,7 +11,9 @@ from __future__ import annotations
 import io
 import os
 import stat
+import unicodedata
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +25,7 @@ __all__ = [
     "MOST_PIXELS",
     "append_text",
     "check_pixels",
+    "check_texts",
     "load_tensors",
     "open_regular",
     "read_bytes",
@@ -36,6 +39,8 @@ MOST_IMAGE = 2**30
 #: Formats that Pillow may open, independent of the ending of the file.
 IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
 
+#: Marks that turn the direction of a text.
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _KINDS = (
     (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISLNK, "a link"),
     (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
@@ -192,6 +197,44 @@ def check_pixels(what: str, width: int, height: int) -> None:
             f"{what}: it is {width} x {height} pixels; expected at least 1 x 1 and at most {MOST_PIXELS} in all; scale "
             "it down first"
         )
+
+
+def check_texts(what: str, data: Any) -> None:
+    """Raise unless all texts in decoded data show what they hold; call it before they are printed.
+
+    Control characters steer a terminal, and marks of direction such as U+202E show a text in another order. A title
+    that breaks the line could show lines as those of the program.
+
+    Args:
+        what: Name of the file in errors.
+        data: Tables, lists and values, as read from TOML or JSON.
+
+    Raises:
+        InputError: A text or a key holds such a character; the message names the key and the character.
+    """
+    waiting: list[tuple[str, Any]] = [("", data)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += [(f"{key}.{name}" if key else str(name), part) for name, part in value.items()]
+            _check_text(what, key, "".join(str(name) for name in value))
+        elif isinstance(value, list | tuple):
+            waiting += [(key, part) for part in value]
+        elif isinstance(value, str):
+            _check_text(what, key, value)
+
+
+def _check_text(what: str, key: str, text: str) -> None:
+    if text.isprintable():
+        return
+    allowed = "" if key.rpartition(".")[2] == "title" else "\t\n\r"
+    for letter in text:
+        if letter in allowed or letter.isprintable():
+            continue
+        kind = unicodedata.category(letter)
+        if kind in ("Cc", "Zl", "Zp", "Cs") or letter in _DIRECTIONS:
+            name = unicodedata.name(letter, "a control character").lower()
+            raise InputError(f"{what}: {key or 'a key'} holds U+{ord(letter):04X} ({name}); expected plain text")
 
 
 def load_tensors(content: bytes, most: int) -> Any:

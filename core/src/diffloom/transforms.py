@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
 from typing import Any
 
 import torch
@@ -30,10 +31,12 @@ __all__ = [
     "is_transformed",
     "is_transforming",
     "needs_gradient",
+    "once_differentiable",
     "refuse_functionalize",
     "refuse_many_cotangents",
     "refuse_second_derivatives",
     "refuse_tangents",
+    "refuse_transforms",
     "suspend_transforms",
     "unwrap_values",
 ]
@@ -176,23 +179,45 @@ def suspend_transforms() -> AbstractContextManager[Any]:
     return made
 
 
+def _has_tangent(tensors: Iterable[Tensor]) -> bool:
+    """Return whether one of the tensors has a tangent of forward-mode differentiation."""
+    if forward_ad._current_level < 0:
+        return False
+    try:
+        return any(forward_ad.unpack_dual(t).tangent is not None for t in tensors)
+    except RuntimeError:  # under vmap in forward mode nothing can be said of them
+        return True
+
+
 def refuse_tangents(tensors: Iterable[Tensor]) -> None:
     """Raise InputError if one of the tensors has a tangent of forward-mode differentiation, which would be lost.
 
     Args:
         tensors: Inputs of a rollout.
     """
-    if forward_ad._current_level < 0:
-        return
-    try:
-        found = any(forward_ad.unpack_dual(t).tangent is not None for t in tensors)
-    except RuntimeError:  # under vmap in forward mode nothing can be said of them
-        found = True
-    if found:
+    if _has_tangent(tensors):
         raise InputError(
             "simulate: forward-mode differentiation (dual numbers, strategy='forward-mode') does not go through a "
             "rollout; for gradients use backward() or torch.autograd.grad, for a slope along one direction differences"
         )
+
+
+def refuse_transforms(what: str, tensors: Iterable[Tensor]) -> None:
+    """Raise InputError if one of the tensors belongs to a transform of ``torch.func``, has a tangent, or has no values.
+
+    Args:
+        what: Name of the function that takes the tensors, for the message.
+        tensors: Its inputs.
+    """
+    given = list(tensors)
+    if is_transformed(given) or _has_tangent(given):
+        raise InputError(
+            f"{what}: images are drawn under no transform of torch.func (vmap, grad, jvp, jacrev) and not with dual "
+            "numbers; put scenes into the frames of one surface in place of vmap, use backward() or "
+            "torch.autograd.grad for gradients, and differences for a slope along one direction"
+        )
+    if any(tensor.is_meta for tensor in given):
+        raise InputError(f"{what}: got a tensor on the device 'meta', which has no values; expected one on cpu or cuda")
 
 
 def refuse_functionalize() -> None:
@@ -212,8 +237,8 @@ def refuse_many_cotangents(cotangents: Iterable[Tensor]) -> None:
     given = list(cotangents)
     if is_transformed(given) or any(_functorch.is_legacy_batchedtensor(t) for t in given):
         raise InputError(
-            "simulate: gradients of several outputs at once (is_grads_batched, vectorize=True) do not go through a "
-            "rollout; call torch.autograd.grad once for each, or simulate a batch of as many scenes"
+            "gradients of several outputs at once (is_grads_batched, vectorize=True) do not go through a "
+            "rollout or a renderer; call torch.autograd.grad once for each, or simulate a batch of as many scenes"
         )
 
 
@@ -227,10 +252,10 @@ class _Once(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> Any:
-        """Raise InputError: second derivatives of rollouts do not exist."""
+        """Raise InputError: second derivatives of rollouts and images do not exist."""
         raise InputError(
-            "simulate: a gradient of a gradient was asked for (create_graph=True, a Hessian), and a rollout can be "
-            "differentiated once; use differences of the gradient, or Gauss-Newton's curvature"
+            "a gradient of a gradient was asked for (create_graph=True, a Hessian), and rollouts and images "
+            "can be differentiated once; use differences of the gradient, or Gauss-Newton's curvature"
         )
 
 
@@ -250,3 +275,31 @@ def refuse_second_derivatives(
         return tuple(gradients)
     sources = [t for t in inputs if t.requires_grad]
     return tuple(None if g is None else _Once.apply(g, *sources) for g in gradients)  # type: ignore[no-untyped-call]
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """Decorator of the ``backward`` of an autograd function that cannot be differentiated again.
+
+    PyTorch's decorator of this name refuses a second derivative only where the cotangent has a gradient: elsewhere,
+    as for a sum, the second derivative would silently be zero.
+
+    Args:
+        backward: Static method ``backward(ctx, *cotangents)``; the inputs of the function are among the tensors that
+            ``ctx`` saves.
+
+    Returns:
+        Static method that raises InputError for second derivatives and for several cotangents at once.
+    """
+
+    @wraps(backward)
+    def guarded(ctx: Any, *adj: Tensor | None) -> tuple[Any, ...]:
+        given = [one for one in adj if isinstance(one, Tensor)]
+        refuse_many_cotangents(given)
+        with torch.no_grad():
+            found: tuple[Any, ...] = backward(ctx, *adj)
+        if not torch.is_grad_enabled():
+            return found
+        saved = [one for one in ctx.saved_tensors if one is not None]
+        return refuse_second_derivatives(found, (*saved, *given))
+
+    return guarded

@@ -13,7 +13,8 @@ from click.testing import CliRunner
 from diffloom.cli.group import diffloom
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import ParamSpec
-from diffloom_mechanics import ForceTerm, TermContext, TorchTerm
+from diffloom_kernels import Program
+from diffloom_mechanics import ForceTerm, NodeTerm, TermContext, TorchTerm
 from diffloom_testing import CheckOutcome, check_term
 from diffloom_testing.suites import run_suite
 from diffloom_testing.term_hosts import term_subject
@@ -140,7 +141,7 @@ def test_the_intact_term_passes_and_counts_its_comparisons():
     report = check_term(Sound)
     assert report.count(CheckOutcome.PASSED) > 15
     skipped = {r.check for r in report.results if r.outcome is CheckOutcome.SKIPPED}
-    assert skipped == {"integrators.runs[custom_step]"}
+    assert skipped == {"integrators.runs[custom_step]", "adjoints.against_derived[particles]"}
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
@@ -148,6 +149,34 @@ def test_each_fault_fails_its_check(broken):
     families = ("declarations", "fits", "force", "gradients", "claims", "determinism")
     report = run_suite(term_subject(broken), families=families)
     assert BROKEN[broken] in [result.check for result in report.failures], str(report)
+
+
+@dataclass(frozen=True)
+class Dragged(Sound):
+    """A compiled term with an adjoint of its own."""
+
+    adjoint: ClassVar[str] = "sound_adjoint"
+    claims: ClassVar[tuple[str, ...]] = ()
+
+    def term(self, name, params, context):
+        import broken_adjoint_kernels as kernels
+
+        drag = broadcast(params["drag"], (context.count,))
+        adjoint = getattr(kernels, self.adjoint)
+        return NodeTerm(name, kernels.drag_force, adjoint, params=(("drag", drag),), on=context.on)
+
+
+class Careless(Dragged):
+    adjoint = "wrong_adjoint"
+
+
+def test_a_wrong_adjoint_is_found_before_anything_is_compiled(monkeypatch):
+    monkeypatch.setattr(Program, "_build", None)
+    sound, careless = (run_suite(term_subject(term), families=("adjoints",)) for term in (Dragged, Careless))
+    assert [result.outcome for result in sound.results] == [CheckOutcome.PASSED]
+    (failure,) = careless.failures
+    assert failure.check == "adjoints.against_derived[particles]"
+    assert "the adjoint of drag_force: the cotangent of drag differs" in failure.detail
 
 
 def test_a_term_without_effect_is_skipped_or_fails():

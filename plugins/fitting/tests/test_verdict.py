@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 
 import fitting_toys as toys
 import pytest
@@ -13,14 +14,15 @@ from toy_scenes import START, TRUTH, noisy, toy_scene
 from diffloom.interfaces import ParamSpec, SimulationError
 from diffloom_fitting.experiment import Experiment
 from diffloom_fitting.fits import fit, run_fit
-from diffloom_fitting.losses import IoU, StateError
-from diffloom_fitting.optimisers import Adam, Lbfgs
+from diffloom_fitting.losses import IoU, PixelError, StateError
+from diffloom_fitting.optimisers import Adam, GaussNewton, Lbfgs
 from diffloom_fitting.priors import Gaussian
-from diffloom_fitting.results import result_data
+from diffloom_fitting.results import decode_result, result_data
 from diffloom_fitting.scene import Orbit
-from diffloom_fitting.stages import Stop
+from diffloom_fitting.stages import Stage, Stop
 from diffloom_fitting.targets import synthesise
 from diffloom_fitting.unknowns import Unknown
+from diffloom_fitting.unknowns.unknown import as_unknowns
 
 
 class Pulled(toys.ToyModel):
@@ -147,6 +149,18 @@ def test_losses_that_are_no_squares_and_states():
     assert overlap.estimates[0].deviation is None
     states = fit(scene, target, START, loss=StateError())
     assert states.verdict.visible.text == "yes: states were compared, not images"
+    assert states.verdict.explained.text == "yes: the fit follows 100 % of the states' motion"
+    assert states.verdict.level == "green"
+
+
+def test_states_that_a_model_cannot_follow_are_said():
+    scene = toy_scene(steps=20)
+    target = synthesise(scene, TRUTH)
+    backwards = replace(target, q=target.q.flip(0))
+    result = fit(scene, backwards, {"drag": 0.3}, loss=StateError())
+    assert result.verdict.explained.level == "red"
+    assert "% of the states' motion" in result.verdict.explained.text
+    assert result.estimates[0].caveat == "± withheld"
 
 
 def test_a_motion_that_blows_up_with_its_step_is_an_error():
@@ -175,3 +189,39 @@ def test_a_real_video_has_no_truth_of_a_models_defaults(toy_registry, tmp_path):
     assert _derive_values(scene, {}, {"mass": None}, recorded=True) == {}
     assert float(_derive_values(scene, density, {"mass": None}, recorded=True)["mass"]) == 12.0
     assert float(_derive_values(scene, {}, {"mass": None}, recorded=False)["mass"]) == 6.0
+
+
+@dataclass(frozen=True)
+class HalfGradient(toys.ToyRenderer):
+    """A renderer with right images, whose gradient is half of the right one."""
+
+    backend: str = "pytorch3d"
+
+    def render(self, surface, camera, lights=(), outputs=("rgba",)):
+        half = 0.5 * (surface.vertices + surface.vertices.detach())
+        return super().render(replace(surface, vertices=half), camera, lights, outputs)
+
+
+@pytest.mark.parametrize(("backend", "words"), [
+    ("pytorch3d", r'drawn by HalfGradient\(backend="pytorch3d"\).*use backend = "native"'),
+    ("native", "a plugin's adjoint is wrong"),
+])  # fmt: skip
+def test_a_failed_gradient_check_is_never_green(backend, words):
+    """Such a fit may end at the right place, and does so here: nothing but the check can tell."""
+    good = toy_scene(steps=20)
+    scene = replace(good, renderer=HalfGradient(sigma=2.0, backend=backend))
+    target = noisy(synthesise(good, TRUTH))
+    found = {}
+    for name, one in (("right", good), ("wrong", scene)):
+        stage = Stage(GaussNewton(), 30, stop=Stop(change=1e-9, patience=3))
+        experiment = Experiment(one, target, as_unknowns(START), PixelError(), (stage,))
+        found[name] = run_fit(experiment, check=True)
+    assert found["right"].verdict.level == "green", found["right"].verdict
+    assert found["right"].gradient.passed
+    told = found["wrong"]
+    assert not told.gradient.passed
+    assert told.verdict.converged.level != "green"
+    assert re.search(words, str(told.verdict) + str(told)), told.verdict
+    assert "contact = 'linear'" not in str(told)
+    again = decode_result(json.loads(json.dumps(result_data(told))))
+    assert again.gradient.drawn_by == told.gradient.drawn_by

@@ -96,8 +96,9 @@ def test_joint_starts_are_unwrapped() -> None:
 def test_bad_unknowns_and_trees_are_refused(tosses: list[Clip]) -> None:
     with pytest.raises(InputError, match="no link is called 'fort'"):
         elbow().copied_values({"mass[fort]": 1.0})  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="a link in a free joint"):
-        articulated.ArticulatedModel([{"builder": "pendulum"}]).copies(2)
+    fixed = articulated.ArticulatedModel([{"builder": "pendulum"}])
+    with pytest.raises(InputError, match="its base is fixed and the recording's is floating"):
+        MotionScene(fixed, tosses[:1], StartRules(start="fitted"))
     with pytest.raises(InputError, match="joint_position"):
         Recording("x.npz", 100.0, {"position": (0, 1, 2), "joint_position": ()})
     scene = MotionScene(elbow(), tosses[:1], RULES)  # type: ignore[arg-type]

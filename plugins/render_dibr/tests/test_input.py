@@ -68,6 +68,54 @@ def test_operators():
         soft_mask(image, torch.zeros((1, 8, 8), dtype=torch.int64), compat="Kaolin")
 
 
+TRIANGLE = torch.tensor([[[[-0.5, -0.5], [0.5, -0.5], [0.0, 0.5]]]])
+
+
+@pytest.mark.parametrize("compat", [None, "kaolin"])
+def test_whole_numbers_are_taken_as_kaolin_passes_them(compat):
+    """Kaolin's own Python calls with multiplier=1000, and eps=0 switches its guard off."""
+    z, features = -torch.ones((1, 1, 3)), torch.arange(6.0).reshape(1, 1, 3, 2)
+    found = []
+    for numbers in ((1000, 0, 50, 1), (1000.0, 0.0, 50.0, 1.0)):
+        multiplier, eps, sharpness, reach = numbers
+        image = TRIANGLE.clone().requires_grad_()
+        shown, index = rasterize(8, 8, z, image, features, multiplier=multiplier, eps=eps, compat=compat)
+        mask = soft_mask(image, index, sharpness, reach, multiplier=multiplier, compat=compat)
+        (shown.square().sum() + mask.sum()).backward()
+        found.append((shown.detach(), mask.detach(), image.grad))
+    assert all(torch.equal(whole, real) for whole, real in zip(*found, strict=True))
+    assert bool(found[0][0].any() and found[0][2].any())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"multiplier": "a"}, "multiplier: got 'a'; expected a number above 0"),
+        ({"multiplier": float("nan")}, "multiplier: got nan"),
+        ({"eps": -1.0}, "eps: got -1.0; expected a number of at least 0"),
+        ({"height": 8.0}, "height: got 8.0; expected a whole number"),
+        ({"width": 0}, "width: got 0; expected 1 or more"),
+        ({"face_features": torch.zeros((1, 1, 3, 2), dtype=torch.int64)}, "face_features: got torch.int64"),
+        ({"face_vertices_z": torch.zeros((1, 1, 3), dtype=torch.float64)}, "face_vertices_z: got torch.float64"),
+        ({"valid_faces": torch.ones((1, 1))}, "valid faces: got torch.float32; expected bool"),
+    ],
+)
+def test_operators_refuse_by_name(changes, words):
+    given = {
+        "height": 8, "width": 8, "face_vertices_z": -torch.ones((1, 1, 3)), "face_vertices_image": TRIANGLE,
+        "face_features": torch.zeros((1, 1, 3, 2)),
+    }  # fmt: skip
+    for compat in (None, "kaolin"):
+        with pytest.raises(InputError, match=words):
+            rasterize(**{**given, **changes}, compat=compat)
+
+
+def test_operators_under_a_transform():
+    z, features = -torch.ones((1, 1, 3)), torch.zeros((1, 1, 3, 2))
+    with pytest.raises(InputError, match="under no transform of torch.func"):
+        torch.vmap(lambda image: rasterize(8, 8, z, image, features)[0])(TRIANGLE[None])
+
+
 def test_a_changed_input_is_noticed(ball, camera):
     """Backward after an in-place change must not compute with the wrong numbers."""
     surface = ball()

@@ -69,7 +69,8 @@ def test_every_key_of_a_file_is_explained(place):
 def test_keys_are_found_as_they_stand_in_a_file():
     assert explained("unknowns.mass.start") == explained("unknowns.start")
     assert explained("stages.0.optimiser") == explained("stages.optimiser")
-    assert "default none: it must be given" in explained("time.dt")
+    assert "default none: it must be given" in explained("unknowns.mass.start")
+    assert "default auto" in explained("time.dt")
     assert "more than 0" in explained("time.dt")
     assert "keys dt, steps, duration, integrator, windows, gradient" in explained("time")
 

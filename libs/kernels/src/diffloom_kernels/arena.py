@@ -21,6 +21,8 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 from torch import Tensor
 
+from diffloom.errors import InputError
+
 _KINDS: dict[torch.dtype, np.dtype[Any]] = {
     torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64), torch.int32: np.dtype(np.int32),
     torch.bool: np.dtype(np.bool_),
@@ -144,11 +146,20 @@ def as_array(tensor: Tensor) -> Any:
 
     Returns:
         numpy array on the host, tensor on a GPU; contiguous, and sharing memory with ``tensor`` if that is contiguous.
+
+    Raises:
+        InputError: The tensor belongs to a transform of ``torch.func``.
     """
     if tensor.requires_grad:
         tensor = tensor.detach()
     tensor = tensor.contiguous()
-    return tensor.numpy() if tensor.is_cpu else tensor
+    try:
+        return tensor.numpy() if tensor.is_cpu else tensor
+    except RuntimeError as error:
+        raise InputError(
+            f"a kernel got a tensor that has no memory of its own ({error}); call this function outside of the "
+            "transforms of torch.func, and take gradients by backward() or torch.autograd.grad"
+        ) from error
 
 
 @dataclass(frozen=True)

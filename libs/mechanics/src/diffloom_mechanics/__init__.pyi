@@ -1,3 +1,7 @@
+from diffloom_mechanics.adjoint_comparison import (
+    DeviceComparison as DeviceComparison,
+    compare_device_adjoints as compare_device_adjoints,
+)
 from diffloom_mechanics.air import Air as Air
 from diffloom_mechanics.binding import CompiledSystem as CompiledSystem
 from diffloom_mechanics.carried_bodies import (

@@ -78,7 +78,8 @@ class NodeSet:
         arrays: Names and differentiable tensors (nodes,) or (nodes, c), at least one.
         motion: Motion between forces; q' = u by default, which needs dq = du.
         force_needed_by: Arrays whose gradient needs the true f backwards. When none of their gradients is asked for, f
-            is zero there, and a pass over the elements is saved. None: f is always needed.
+            is zero there, and a pass over the elements is saved. Arrays whose adjoints read f, or the velocity that f
+            changed, are added from the source of the adjoints. None: f is always needed.
         contact_points: Points at which rigid bodies (q: place and unit quaternion, u: velocity and angular velocity)
             touch obstacles. Particles touch at their places.
         touches: Surface with which the nodes touch the bodies of a world; particles without one touch at their places.

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.errors import InputError
 from diffloom.interfaces import AmbientLight, DirectionalLight, HarmonicLight, Light, Material, PointLight
+from diffloom.transforms import once_differentiable
 from diffloom.validation import as_float_tensor, check_magnitude, check_shape
 from diffloom_kernels import Arena, as_array
 

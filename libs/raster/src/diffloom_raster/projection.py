@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, InputError
+from diffloom.transforms import once_differentiable
 from diffloom_kernels import Arena, as_array
 
 from .pipelines import program

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.errors import InputError
+from diffloom.transforms import once_differentiable
 from diffloom.validation import check_shape
 from diffloom_kernels import Arena, as_array
 
@@ -276,6 +276,7 @@ class _SoftMask(torch.autograd.Function):
         )  # fmt: skip
         ctx.layout, ctx.falloff, ctx.shape = layout, falloff, screen.shape
         ctx.saved = triangles, lists, open_tile, mask, bins.first_cell, cells
+        ctx.save_for_backward(screen)
         return 1.0 - layout.crop(mask.miss)
 
     @staticmethod

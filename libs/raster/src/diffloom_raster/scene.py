@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Camera, Capabilities, FaceMaterials, InputError, Light, Surface
+from diffloom.transforms import refuse_transforms
 from diffloom.validation import check_choice, check_magnitude
 
 from .projection import count_frames
@@ -38,6 +39,8 @@ def check_scene(
     for name in outputs:
         check_choice("outputs", name, capabilities.outputs)
     vertices = surface.vertices
+    parts = (surface, surface.texture, camera, *surface.materials, *lights)
+    refuse_transforms("render", (t for part in parts for t in _list_tensors(part)))
     if vertices.shape[0] == 0:
         raise InputError("Surface.vertices: got no frames; expected at least one")
     if surface.faces.shape[0] == 0:
@@ -60,6 +63,11 @@ def check_scene(
     if surface.texture is not None:
         _check_texture(surface)
     return count_frames(vertices, camera, _check_appearance(surface, capabilities))
+
+
+def _list_tensors(part: object) -> list[Tensor]:
+    """Return the tensors among the fields of a part of a scene."""
+    return [value for value in getattr(part, "__dict__", {}).values() if isinstance(value, Tensor)]
 
 
 def check_rgb(what: str, value: Sequence[float]) -> None:

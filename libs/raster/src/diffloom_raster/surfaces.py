@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.errors import InputError
 from diffloom.interfaces import FaceMaterials, Surface, Texture
+from diffloom.transforms import once_differentiable
 from diffloom.validation import check_shape
 from diffloom_kernels import Arena, as_array
 

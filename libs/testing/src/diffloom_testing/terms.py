@@ -14,7 +14,7 @@ from torch import Tensor
 from diffloom import simulate
 from diffloom.interfaces import Control, Model
 from diffloom.plugins import get_integrator, integrators
-from diffloom_mechanics import ForceTerm, WithTerms
+from diffloom_mechanics import ForceTerm, WithTerms, compare_device_adjoints
 from diffloom_testing.comparisons import (
     describe_worst,
     largest_difference,
@@ -24,6 +24,7 @@ from diffloom_testing.comparisons import (
     require_refusal,
     require_same_bits,
 )
+from diffloom_testing.models.adjoints import describe_comparisons
 from diffloom_testing.models.interface import (
     require_specs,
     shape_and_bounds as model_shape_and_bounds,
@@ -150,6 +151,14 @@ def precision(subject: TermSubject, name: str) -> str:
     error = largest_difference(forces[0], forces[1].double()) / most
     require(error < 1e-3, f"float32 differs from float64 by {error:.1e} of the largest force")
     return f"relative difference {error:.1e}"
+
+
+@check("adjoints", hosts)
+def against_derived(subject: TermSubject, name: str) -> str:
+    """The term's hand-written adjoint agrees with the one derived from the source of its force."""
+    host = subject.hosts[name]
+    compared = compare_device_adjoints(host.alone(host.params()), host.state())
+    return describe_comparisons([one for one in compared if repr(TERM) in one.owner])
 
 
 @check("gradients", hosts)
@@ -336,8 +345,8 @@ def _force_and_gradients(host: Host) -> list[Tensor]:
 
 
 CHECKS: tuple[Check, ...] = (
-    interface, units, shape_and_bounds, a_model, refuses_others, unknown_parameter, acts, precision, state, parameter,
-    gradient, runs, keeps, repeats,
+    interface, units, shape_and_bounds, a_model, refuses_others, unknown_parameter, against_derived, acts, precision,
+    state, parameter, gradient, runs, keeps, repeats,
 )  # fmt: skip
 
 SUITE = Suite(ForceTerm, term_subject, CHECKS)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.errors import InputError
-from diffloom.regular_files import read_text
+from diffloom.regular_files import check_texts, read_text
 
 __all__ = ["collect_changes", "override", "put_variants", "read_experiment", "read_toml", "take_variants"]
 
@@ -31,13 +31,15 @@ def read_toml(place: Path) -> dict[str, Any]:
         Tables as dictionaries.
 
     Raises:
-        InputError: The file is absent, too large, unreadable or not valid TOML.
+        InputError: The file is absent, too large, unreadable or not valid TOML, or a text holds control characters.
     """
     text = read_experiment(place)
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{place.name}: this is not valid TOML: {error}") from error
+    check_texts(place.name, data)
+    return data
 
 
 def read_experiment(place: str | Path) -> str:

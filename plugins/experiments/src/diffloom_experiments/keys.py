@@ -64,7 +64,8 @@ def _line(fault: dict[str, Any], schema: type[BaseModel]) -> str:
             "key Allowed", "key. Allowed"
         ).replace("? Allowed", "? Allowed")
     if kind == "missing":
-        return f"{place}: this is missing; it must be given"
+        example = _example_at(schema, fault["loc"])
+        return f"{place}: this is missing; it must be given" + (f", such as {example}" if example else "")
     given = fault.get("input")
     expected = EXPECTED.get(kind) or _describe_expected(fault)
     return f"{place}: got {given!r}; expected {expected}"
@@ -104,6 +105,18 @@ def _fields_at(schema: type[BaseModel], place: tuple[Any, ...]) -> list[str]:
         if isinstance(part, str) and part in here.model_fields:
             here = _table_in(here.model_fields[part].annotation)[0]
     return [] if here is None else list(here.model_fields)
+
+
+def _example_at(schema: type[BaseModel], place: tuple[Any, ...]) -> str | None:
+    """Return the example that the schema has for a key, if it has one."""
+    here: type[BaseModel] | None = schema
+    field: FieldInfo | None = None
+    for part in place:
+        if here is not None and isinstance(part, str) and part in here.model_fields:
+            field = here.model_fields[part]
+            here = _table_in(field.annotation)[0]
+    examples = None if field is None else field.examples
+    return str(examples[0]) if examples else None
 
 
 WORDS = {

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from diffloom.interfaces import InputError
+from diffloom.regular_files import read_bytes, read_text
 from diffloom_experiments.run_folder import collect_versions
 from diffloom_fitting.files import write_text
 
@@ -22,6 +23,8 @@ FIELDS = ("commit", "version", "command", "date", "machine", "sha256")
 #: Files of figures, whose contents the origin records; tables and plots are made from them.
 DATA = (".json", ".csv")
 SUFFIX = ".origin.json"
+#: Largest files that are read [bytes].
+MOST_ORIGIN, MOST_FIGURES = 2**20, 2**28
 HERE = Path(__file__).resolve()
 
 
@@ -72,7 +75,7 @@ def check_origin(file: str | Path) -> list[str]:
     place = Path(f"{path.with_suffix('')}{SUFFIX}")
     if not place.exists():
         return [f"{path.name} has no {place.name}: call diffloom_experiments.origin.write_origin where it is written"]
-    told = json.loads(place.read_text(encoding="utf-8"))
+    told = json.loads(read_text(place, MOST_ORIGIN, what="origin"))
     faults = [f"{place.name} lacks {name!r}" for name in FIELDS if not told.get(name) and name != "sha256"]
     if path.suffix in DATA and told.get("sha256", {}).get(path.name) != _digest(path):
         faults.append(f"{path.name} is not the file that {place.name} tells of: run {told.get('command')!r} again")
@@ -81,7 +84,7 @@ def check_origin(file: str | Path) -> list[str]:
 
 def _digest(path: Path) -> str:
     """Return the checksum of a file; both line endings count alike."""
-    return hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+    return hashlib.sha256(read_bytes(path, MOST_FIGURES, what="result").replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _find_commit() -> str | None:

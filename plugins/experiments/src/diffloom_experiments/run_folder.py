@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from diffloom.regular_files import load_tensors, read_bytes, read_text
+from diffloom.regular_files import check_texts, load_tensors, read_bytes, read_text
 from diffloom_experiments.kinds import LoadedFile, recognise
 from diffloom_fitting.checkpoints import (
     append_record,
@@ -327,6 +327,7 @@ def read_config(folder: Path) -> tuple[dict[str, Any], Path, str]:
         raw, origin, name = config["experiment"], Path(config["folder"]), str(config["name"])
         if not isinstance(raw, dict):
             raise TypeError("config.json holds no experiment")
+        check_texts(str(place), config)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise FolderError(f"{str(folder)!r} is not a run folder ({error})") from error
     return raw, origin, name

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 from torch import Tensor
 
+from diffloom_fitting.experiment import AbstractExperiment
 from diffloom_fitting.optimisers.optimiser import not_finite
 from diffloom_fitting.problem import Problem
+from diffloom_fitting.trust.verdict import Verdict, VerdictPart
 from diffloom_fitting.validation import check_real, check_whole
 from diffloom_testing.wide_differences import WIDTH, WideComparison
 
-__all__ = ["ADVICE", "CheckedDirection", "GradientCheck", "check_gradient", "check_wide_gradient"]
+__all__ = [
+    "CheckedDirection",
+    "GradientCheck",
+    "advise_on_gradient",
+    "check_gradient",
+    "check_wide_gradient",
+    "doubt_verdict",
+]
 
 #: Steps of the differences: the first suits a smooth loss, the second one that jumps at contacts.
 STEPS = {torch.float64: (1e-5, 1e-8, 1e-6, 1e-7, 1e-3), torch.float32: (3e-2, 1e-2, 3e-3)}
 SMOOTH = 0.05  # roughness, relative to the tolerance, below which no further step is tried
-ADVICE = (
-    "impacts make the loss jump (contact = 'linear'), or the motion is chaotic. Try contact = 'hunt_crossley', a "
-    "shorter horizon that grows from stage to stage, or start states of later frames"
-)
 
 
 @dataclass(frozen=True)
@@ -51,10 +56,13 @@ class GradientCheck:
     Args:
         rows: One comparison for each direction.
         tolerance: Largest error that passes.
+        drawn_by: Renderer and back end that drew the images, if not native code, such as
+            'SoftRasRenderer(backend="pytorch3d")'.
     """
 
     rows: tuple[CheckedDirection, ...]
     tolerance: float
+    drawn_by: str = ""
 
     @property
     def worst(self) -> float:
@@ -110,7 +118,45 @@ def check_gradient(
         difference, roughness = _smoothest(partial(losses, objective, together), z, way, steps, SMOOTH * limit * scale)
         adjoint = float(seen.gradient @ way)
         rows.append(CheckedDirection(label, adjoint, difference, abs(adjoint - difference) / scale, roughness / scale))
-    return GradientCheck(tuple(rows), limit)
+    return GradientCheck(tuple(rows), limit, _name_back_end(objective))
+
+
+def _name_back_end(objective: Problem) -> str:
+    """Return the renderer and its back end, or "" where diffloom's own code draws."""
+    renderer = getattr(getattr(objective, "scene", None), "renderer", None)
+    backend = getattr(renderer, "backend", "native")
+    return "" if backend == "native" else f'{type(renderer).__name__}(backend="{backend}")'
+
+
+def _advise_small(check: GradientCheck) -> str:
+    if check.drawn_by:
+        return (
+            f"the images are drawn by {check.drawn_by}, whose gradients come from another library; use backend = "
+            '"native", which draws the same'
+        )
+    return (
+        "a kink or a jump lies at the start, such as contact that just begins, or a plugin's adjoint is wrong: "
+        "diffloom check-gradient shows each unknown from another start"
+    )
+
+
+def doubt_verdict(verdict: Verdict, check: GradientCheck | str) -> Verdict:
+    """Return a verdict that is not green if the gradient check failed: the fit followed that gradient.
+
+    Args:
+        verdict: Verdict on the end of the fit.
+        check: The gradient check at the start, or the reason for having none.
+
+    Returns:
+        The same verdict, or one whose part "converged" is amber.
+    """
+    if not isinstance(check, GradientCheck) or check.passed or verdict.converged.level != "green":
+        return verdict
+    told = (
+        f"in part: the gradient at the start DOES NOT AGREE with finite differences (worst error {check.worst:.1e}, "
+        f"allowed {check.tolerance:.0e}), and the fit followed such gradients; {_advise_small(check)}"
+    )
+    return replace(verdict, converged=VerdictPart("amber", told))
 
 
 def losses(objective: Problem, together: bool, z: Tensor, places: Sequence[Tensor]) -> list[float]:
@@ -144,6 +190,29 @@ def _directions(objective: Problem, z: Tensor, entries: int, seed: int) -> Seque
     generator = torch.Generator().manual_seed(seed)
     ways = torch.randn(entries, z.numel(), generator=generator, dtype=torch.float64).to(z.dtype)
     return [(f"direction {k + 1}", way / way.norm()) for k, way in enumerate(ways)]
+
+
+def advise_on_gradient(experiment: AbstractExperiment | None, check: GradientCheck | str = "not asked for") -> str:
+    """Return what can help where the gradient does not predict the effect of wide changes.
+
+    Args:
+        experiment: The experiment; None if it is not known, such as for results of files.
+        check: The check against small differences, or the reason for having none.
+
+    Returns:
+        Half a sentence that names only what the experiment does not have yet.
+    """
+    if isinstance(check, GradientCheck) and not check.passed:
+        return _advise_small(check)
+    scene, found = getattr(experiment, "scene", None), []
+    if scene is not None and not scene.renderer.edge_gradients:
+        found.append('renderer = "coverage", because these colours jump where outlines move')
+    if type(getattr(getattr(scene, "model", None), "contact", None)).__name__ == "LinearContact":
+        found.append("contact = 'hunt_crossley', because impacts with contact = 'linear' make the loss jump")
+    if experiment is None or all(stage.horizon.first >= 1.0 for stage in experiment.stages):
+        found.append("a shorter horizon that grows from stage to stage")
+    found.append("several starts (starts.count)" if experiment is None or not experiment.starts else "nearer starts")
+    return f"try {', or '.join(found)}"
 
 
 def check_wide_gradient(

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
-from diffloom.regular_files import read_text
+from diffloom.regular_files import check_texts, read_text
 from diffloom_fitting.checkpoints import read_history, rewrite_history
 from diffloom_fitting.files import FolderError, explain_errors, write_text
 from diffloom_fitting.goal_outcome import GoalOutcome
@@ -23,7 +23,7 @@ from diffloom_fitting.gradient_check import CheckedDirection, GradientCheck
 from diffloom_fitting.kinds import use_display
 from diffloom_fitting.loop import Record
 from diffloom_fitting.stopwatch import TIMED_PARTS
-from diffloom_fitting.trust.ledger import decode_ledger, encode_ledger
+from diffloom_fitting.trust.ledger import Ledger, decode_ledger, encode_ledger
 from diffloom_fitting.trust.uncertainty import Uncertainty
 from diffloom_fitting.trust.verdict import PARTS, Verdict, VerdictPart, skip_judgement
 from diffloom_testing import WideComparison
@@ -301,7 +301,9 @@ def load_result(folder: str | Path) -> Result:
     place = Path(folder) / "result.json" if Path(folder).is_dir() else Path(folder)
     text = read_text(place, MOST_BYTES, what="result", follow=False, error=FolderError)
     try:
-        return decode_result(json.loads(text), tuple(read_history(place.with_name("history.jsonl"))))
+        data = json.loads(text)
+        check_texts(str(place), data)
+        return decode_result(data, tuple(read_history(place.with_name("history.jsonl"))))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FolderError(
             f"{str(place)!r} is no result of this version ({type(error).__name__}: {error}); run the fit again"
@@ -369,6 +371,7 @@ def result_data(result: Result) -> dict[str, Any]:
                 "worst": check.worst,
                 "passed": check.passed,
                 "tolerance": check.tolerance,
+                "drawn_by": check.drawn_by,
                 "rows": [asdict(row) for row in check.rows],
             }
             if isinstance(check, GradientCheck)
@@ -380,7 +383,7 @@ def result_data(result: Result) -> dict[str, Any]:
 
 def _uncertainty_data(sure: Uncertainty) -> dict[str, Any]:
     told = {part.name: getattr(sure, part.name) for part in fields(sure) if part.name not in ("posterior", "ledger")}
-    if sure.ledger.entries:
+    if sure.ledger != Ledger():
         told["ledger"] = encode_ledger(sure.ledger)
     if not sure.meaning:
         del told["meaning"]
@@ -412,7 +415,9 @@ def decode_result(data: dict[str, Any], history: tuple[Record, ...] = ()) -> Res
     verdict, check, sure = data["verdict"], data["gradient_check"], data["uncertainty"]
     findings = {part: VerdictPart(verdict["levels"][part], verdict[part]) for part in PARTS}
     if isinstance(check, dict):
-        check = GradientCheck(tuple(CheckedDirection(**row) for row in check["rows"]), check["tolerance"])
+        check = GradientCheck(
+            tuple(CheckedDirection(**row) for row in check["rows"]), check["tolerance"], check.get("drawn_by", "")
+        )
     if isinstance(sure, dict):
         sure = _uncertainty(sure, tensor)
     return Result(

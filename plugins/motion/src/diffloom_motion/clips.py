@@ -25,6 +25,9 @@ class Clip:
         velocity: (frames, 3) [m/s], if measured.
         angular_velocity: (frames, 3) [rad/s], if measured.
         joint_position: (frames, joints) [rad], up to full turns, of the joints of a tree whose first link is the frame.
+        joint_velocity: (frames, joints) [rad/s], if measured.
+        joint_torque: (frames, joints) [N m], known torques of motors at the joints; none without motors.
+        fixed: True if the tree stands on a fixed base: its joints are all that moves.
     """
 
     name: str
@@ -35,6 +38,9 @@ class Clip:
     velocity: Array | None = None
     angular_velocity: Array | None = None
     joint_position: Array | None = None
+    joint_velocity: Array | None = None
+    joint_torque: Array | None = None
+    fixed: bool = False
 
     def __post_init__(self) -> None:
         frames = len(self.position)
@@ -44,10 +50,14 @@ class Clip:
             if value is not None and value.shape != (frames, width):
                 raise InputError(f"clip {self.name!r}: {field} has shape {value.shape}; expected ({frames}, {width})")
         joints = self.joint_position
-        if joints is not None and (joints.ndim != 2 or len(joints) != frames):
-            raise InputError(
-                f"clip {self.name!r}: joint_position has shape {joints.shape}; expected ({frames}, joints)"
-            )
+        for field in ("joint_position", "joint_velocity", "joint_torque"):
+            value = getattr(self, field)
+            count = -1 if joints is None else joints.shape[-1]
+            if value is not None and (value.ndim != 2 or len(value) != frames or value.shape[1] != count):
+                told = "joints" if count < 0 or field == "joint_position" else count
+                raise InputError(f"clip {self.name!r}: {field} has shape {value.shape}; expected ({frames}, {told})")
+        if self.fixed and joints is None:
+            raise InputError(f"clip {self.name!r}: a tree on a fixed base needs joint_position")
         if self.weight.shape != (frames,) or bool((self.weight < 0.0).any()):
             raise InputError(f"clip {self.name!r}: expected a weight of at least 0 for each of {frames} frames")
         if not self.weight[0] > 0.0:
@@ -75,7 +85,8 @@ class Clip:
         return replace(
             self, name=f"{self.name}@{first}", position=self.position[first:end], orientation=cut(self.orientation),
             weight=self.weight[first:end], velocity=cut(self.velocity), angular_velocity=cut(self.angular_velocity),
-            joint_position=cut(self.joint_position),
+            joint_position=cut(self.joint_position), joint_velocity=cut(self.joint_velocity),
+            joint_torque=cut(self.joint_torque),
         )  # fmt: skip
 
     def windows(self, frames: int, stride: int) -> list[Clip]:

@@ -42,10 +42,13 @@ from diffloom_fitting.unknowns import Free, Slot, Tie, UnknownLayout, choose_spa
 from diffloom_motion.objective import FrameLoss, MotionObjective
 from diffloom_motion.scene import JOINT_STARTS, SCALE, START, STARTS, MotionScene
 from diffloom_motion.scores import Score, score_clips
+from diffloom_motion.subsets import PARTS, subset_deviation
 
-MEANING = "± is one standard deviation, estimated from how much the clips disagree with each other"
+MEANING = "± is one standard deviation, estimated from how much {} disagree with each other"
 EXACT = 1e-6  # residuals below are rounding [m]
 MOST_SHARED = 32  # largest number of unknowns with an uncertainty
+ENOUGH = 4  # clips more than unknown numbers from which on clips are not cut into parts for ±
+PIECES, LEAST_PIECE = 20, 4  # parts that few clips are cut into, and smallest number of frames of a part
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class MotionExperiment(AbstractExperiment):
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
         for stage in self.stages:
-            self._list_moving(stage)
+            self.list_moving(stage)
 
     @cached_property
     def shared(self) -> tuple[Slot, ...]:
@@ -196,8 +199,15 @@ class MotionExperiment(AbstractExperiment):
             flight=isinstance(stage, MotionStage) and stage.flight, tie=tie, enough=stage.stop.loss,
         )  # fmt: skip
 
-    def _list_moving(self, stage: Stage) -> list[str]:
-        """Return the names of the shared unknowns that a stage moves."""
+    def list_moving(self, stage: Stage) -> list[str]:
+        """Return the names of the shared unknowns that a stage moves.
+
+        Args:
+            stage: The stage.
+
+        Returns:
+            Names, in the order of the unknowns.
+        """
         names = [unknown.name for unknown in self.unknowns]
         fixed = stage.fixed if isinstance(stage, MotionStage) else ()
         for place, given in (("fixed", fixed), ("only", stage.only or ())):
@@ -208,7 +218,7 @@ class MotionExperiment(AbstractExperiment):
         return [name for name in names if name not in fixed and (stage.only is None or name in stage.only)]
 
     def tie(self, stage: Stage, z: Tensor) -> Tie | None:
-        return self._tie(self._list_moving(stage), z)
+        return self._tie(self.list_moving(stage), z)
 
     def _tie(self, moving: Sequence[str], z: Tensor) -> Tie | None:
         if len(moving) == len(self.unknowns):
@@ -224,27 +234,33 @@ class MotionExperiment(AbstractExperiment):
         if isinstance(found, str):
             open_ = VerdictPart("amber", f"not judged: {found}")
             return found, Verdict(open_, visible, open_, explained)
-        parts = judge_convergence(found), visible, identifiable(found, "the clips"), explained
+        found = self._widen_by_subsets(found, z)
+        parts = judge_convergence(found), visible, identifiable(found, "the samples"), explained
         return found, Verdict(*parts, found.undetermined)
+
+    def _widen_by_subsets(self, found: Uncertainty, z: Tensor) -> Uncertainty:
+        """Return ± that is at least what fits to parts of the clips tell."""
+        told = subset_deviation(self, z)
+        if not told:
+            return found
+        wider = {name: torch.maximum(value, told.get(name, value)) for name, value in found.deviation.items()}
+        return replace(found, deviation=wider, meaning=f"{found.meaning}, one by one and in {PARTS} parts fitted alone")
 
     def _uncertainty(self, z: Tensor) -> Uncertainty | str:
         """Return the uncertainty of each unknown in the last stage that moved it; the clips' own starts move along."""
         left, found = [unknown.name for unknown in self.unknowns], list[Uncertainty]()
         for stage in reversed(self.stages):
-            moving = [name for name in self._list_moving(stage) if name in left]
+            moving = [name for name in self.list_moving(stage) if name in left]
             if not moving:
                 continue
             left = [name for name in left if name not in moving]
             tie = self._tie(moving, z)
             short = z if tie is None else tie.reduce(z)
             objective = self.stage_objective(stage, tie, stage.iterations - 1)
-            linear = objective.linearise(short, getattr(stage.optimiser, "width", None))
             layout = UnknownLayout(tuple(slot for slot in self.shared if slot.name in moving), torch.float64)
             if layout.size > MOST_SHARED:
                 return f"not computed for {layout.size} unknowns (at most {MOST_SHARED}); seek fewer"
-            bend, pulls = linear.curvature.reduce(linear.shared, linear.own)
-            noise = math.sqrt(objective.value(short).value)
-            told = clustered_uncertainty(layout, short[: layout.size], bend, pulls, noise, "the clips", MEANING)
+            told = self._stage_uncertainty(objective, layout, short, getattr(stage.optimiser, "width", None))
             if isinstance(told, Uncertainty):
                 found.append(told)
             elif not found:
@@ -255,6 +271,32 @@ class MotionExperiment(AbstractExperiment):
             unrest=max(each.unrest for each in found), relative_step=max(each.relative_step for each in found),
             open=tuple(text for each in found for text in each.open),
             undetermined=tuple(label for each in found for label in each.undetermined),
+        )  # fmt: skip
+
+    def _stage_uncertainty(
+        self, objective: MotionObjective, layout: UnknownLayout, z: Tensor, width: float | None
+    ) -> Uncertainty | str:
+        """Return the uncertainty of the unknowns of a stage, by clips, or by parts of clips where there are few.
+
+        Errors of neighbouring frames are alike, so parts are taken in two lengths and the larger ± counts.
+        """
+        noise, clips = math.sqrt(objective.value(z).value), len(self.scene.clips)
+        frames = min(objective.frames or len(clip) for clip in self.scene.clips)
+        least = layout.size + ENOUGH
+        blocks = min(math.ceil(max(PIECES, 2 * least) / clips), frames // LEAST_PIECE)
+        found: list[Uncertainty | str] = []
+        for count in (1,) if clips >= least or blocks < 2 else (blocks, (blocks + 1) // 2):
+            bend, pulls = objective.linearise(z, width, count).reduce()
+            data = "the clips" if count == 1 else f"parts of {frames // count} frames"
+            meaning = MEANING.format(data)
+            found.append(clustered_uncertainty(layout, z[: layout.size], bend, pulls, noise, data, meaning))
+        made = [each for each in found if isinstance(each, Uncertainty)]
+        if not made:
+            return found[0]
+        wide = {name: torch.stack([each.deviation[name] for each in made]).amax(dim=0) for name in made[0].deviation}
+        return replace(
+            made[0], deviation=wide, open=tuple(dict.fromkeys(text for each in made for text in each.open)),
+            undetermined=tuple(dict.fromkeys(label for each in made for label in each.undetermined)),
         )  # fmt: skip
 
     def _visible(self) -> VerdictPart:
@@ -270,6 +312,8 @@ class MotionExperiment(AbstractExperiment):
         """Judge the share of the motion that is reproduced, and errors after the first contact relative to those
         before.
         """
+        if all(clip.fixed for clip in self.scene.clips):
+            return self._judge_joints(z)
         last, left, moved, parts = self.last_objective(), 0.0, 0.0, [list[Tensor](), list[Tensor]()]
         values = {**self.known, **self.layout.decode(z)}
         with torch.no_grad():
@@ -283,13 +327,9 @@ class MotionExperiment(AbstractExperiment):
                     part.append(error[chosen & seen])
         share = 1.0 - left / moved if moved > 0.0 else 1.0
         told = f"the fit follows {max(0.0, 100.0 * share):.3g} % of the motion"
-        if share < HALF:
-            return VerdictPart(
-                "red",
-                f"no: {told}; below {100.0 * HALF:g} % the numbers do not describe it: check the model and [recording]",
-            )
-        if share < WELL:
-            return VerdictPart("amber", f"in part: {told}, less than {100.0 * WELL:g} %, so the model errs")
+        poor = judge_share(share, told)
+        if poor is not None:
+            return poor
         before, after = (float(torch.cat(part).mean().nan_to_num(0.0).sqrt()) for part in parts)
         if after > SEVERAL * max(before, EXACT):
             return VerdictPart(
@@ -298,6 +338,24 @@ class MotionExperiment(AbstractExperiment):
                 f"{min(after / max(before, EXACT), 1e3):.2g} times as much as in flight, so the model of contact errs",
             )
         return VerdictPart("green", f"yes: {told}")
+
+    def _judge_joints(self, z: Tensor) -> VerdictPart:
+        """Judge the share of the joints' motion that is reproduced, joint by joint, within a clip."""
+        last, values = self.last_objective(), {**self.known, **self.layout.decode(z)}
+        left = moved = torch.zeros(1, dtype=torch.float64)
+        with torch.no_grad():
+            for group in self.scene.groups:
+                off = self.scene.errors(group, values, last.frames)[2]
+                seen = (group.weight[: len(off)] > 0.0)[..., None].to(off.dtype)
+                mean = (group.joints[: len(off)] * seen).sum(dim=0) / seen.sum(dim=0).clamp(min=1.0)
+                left = left + (off.square() * seen).sum(dim=(0, 1))
+                moved = moved + ((group.joints[: len(off)] - mean).square() * seen).sum(dim=(0, 1))
+        shares = 1.0 - left / moved.clamp(min=EXACT**2)
+        worst = int(shares.argmin())
+        told = (
+            f"the fit follows {max(0.0, 100.0 * float(shares[worst])):.3g} % of the motion of joint {worst}, its worst"
+        )
+        return judge_share(float(shares[worst]), told) or VerdictPart("green", f"yes: {told}")
 
     def outcome(self, z: Tensor, start: Tensor) -> dict[str, Any]:
         names = [slot.name for slot in self.shared]
@@ -374,6 +432,23 @@ def settle_starts(scene: MotionScene, values: Mapping[str, Tensor]) -> dict[str,
     while not state.finished:
         state, _ = advance(experiment, state)
     return experiment.layout.decode(state.z)
+
+
+def judge_share(share: float, told: str) -> VerdictPart | None:
+    """Judge the share of the motion that a fit follows; None if it is large enough.
+
+    Args:
+        share: The share, at most 1.
+        told: The share in words.
+    """
+    if share < HALF:
+        return VerdictPart(
+            "red",
+            f"no: {told}; below {100.0 * HALF:g} % the numbers do not describe it: check the model and [recording]",
+        )
+    if share < WELL:
+        return VerdictPart("amber", f"in part: {told}, less than {100.0 * WELL:g} %, so the model errs")
+    return None
 
 
 def mean_loss(scene: MotionScene, loss: FrameLoss, values: Mapping[str, Tensor]) -> float:

@@ -24,9 +24,12 @@ from diffloom_fitting.unknowns import UnknownLayout
 from diffloom_motion.clips import Clip
 from diffloom_motion.experiment import MotionExperiment, MotionStage
 from diffloom_motion.objective import FrameLoss
-from diffloom_motion.recordings import JOINTS, Recording
+from diffloom_motion.recordings import JOINTS, Recording, find_faults
 from diffloom_motion.scene import MotionScene, OwnStart, StartRules
 from diffloom_motion.schema import ClipsTable, MotionFile, MotionStageTable
+
+#: Deviations of the starts of clips on a fixed base [rad, rad/s], which are sought unless the first sample is taken.
+FREE_JOINTS = {"joint_position": 0.05, "joint_velocity": 0.5}
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,20 @@ def load_motion_data(
         content = MotionFile.model_validate(data)
     except ValidationError as error:
         told = f"{name}, a file about measured motion by its [recording], cannot be used"
-        raise InputError(f"{told}:\n{explain_faults(error, MotionFile)}") from error
+        raise InputError(
+            "\n".join([f"{told}:", explain_faults(error, MotionFile), *_recording_faults(data)])
+        ) from error
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     return LoadedMotion(content, data, folder, name)
+
+
+def _recording_faults(data: Mapping[str, Any]) -> list[str]:
+    """Return lines about everything that a file's [recording] lacks, beside what its schema says."""
+    table = data.get("recording")
+    if not isinstance(table, Mapping) or "columns" not in table:
+        return []
+    return [f"  recording.{fault}" for fault in find_faults(table)]
 
 
 def build_loaded(loaded: LoadedMotion) -> MotionExperiment:
@@ -119,7 +132,10 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
     if unsought:
         raise InputError(f"truth.{unsought[0]}: this is not an unknown; expected some of {', '.join(content.unknowns)}")
     recording = Recording(**content.recording.model_dump())
-    own = OwnStart(start.free, start.noise, len(recording.columns.get(JOINTS, ()))) if start.free else None
+    free = start.free
+    if not free and recording.fixed and start.rule != "sample":
+        free = FREE_JOINTS
+    own = OwnStart(free, start.noise, len(recording.columns.get(JOINTS, ()))) if free else None
     rules = StartRules(
         params,
         content.substeps,
@@ -129,10 +145,17 @@ def build_motion(content: MotionFile, folder: Path) -> MotionExperiment:
         own,
         loss.joint_length,
         content.clips.grounded,
+        start.frames,
     )
     if start.rule == "fitted" and own is None:
         raise InputError("start: the rule 'fitted' needs start.free; name parts of the start with their deviations")
-    fit, holdout = split_clips(recording.read(folder), content.clips)
+    clips = recording.read(folder)
+    if content.clips.pieces is not None:
+        length = content.clips.pieces
+        clips = [piece for clip in clips for piece in clip.windows(length, length) if len(piece) == length]
+        if not clips:
+            raise InputError(f"clips.pieces: no clip has {length} frames; lower it")
+    fit, holdout = split_clips(clips, content.clips)
     scene = MotionScene(model, fit, rules)
     if content.clips.windows is not None:
         # Windows are cut after whole clips were moved onto the ground.

@@ -79,14 +79,24 @@ class LinearisedClips:
     Args:
         half: (n,), half its gradient.
         curvature: Its Gauss-Newton curvature.
-        shared: (clips, m), half the gradient of each clip's part by the shared unknowns.
-        own: (clips, k), half the gradient of each clip's part by its own unknowns.
+        shared: (clips, blocks, m), half the gradient of each part of each clip by the shared unknowns.
+        own: (clips, blocks, k), half the gradient of each part of each clip by its own unknowns.
     """
 
     half: Tensor
     curvature: Arrow
     shared: Tensor
     own: Tensor
+
+    def reduce(self) -> tuple[Tensor, Tensor]:
+        """Eliminate the clips' own unknowns.
+
+        Returns:
+            Curvature (m, m), and half the gradient (clips x blocks, m) of each part, by the shared unknowns when
+            the own ones follow them.
+        """
+        parts = [self.curvature.reduce(p, o) for p, o in zip(self.shared.unbind(1), self.own.unbind(1), strict=True)]
+        return parts[0][0], torch.cat([pulls for _, pulls in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,13 +246,14 @@ class MotionObjective(Problem):
             first += clips * width
         return torch.cat(parts, dim=1)
 
-    def linearise(self, z: Tensor, width: float | None = None) -> LinearisedClips:
+    def linearise(self, z: Tensor, width: float | None = None, blocks: int = 1) -> LinearisedClips:
         """Compute the normal equations at ``z`` by central differences.
 
         Args:
             z: (n,), the vector.
             width: Step of the differences, in natural changes. Over many impacts, small steps resolve the chaos in the
                 motion.
+            blocks: Number of parts of each clip, of equally many frames, whose gradients are told apart.
 
         Returns:
             The normal equations.
@@ -257,18 +268,22 @@ class MotionObjective(Problem):
         places = torch.stack([self._full(place) for place in torch.cat([z + h * ways, z - h * ways])])
         here = self._full(z)[None]
         bend = torch.zeros(clips, m + k, m + k, dtype=z.dtype)
-        pull = torch.zeros(clips, m + k, dtype=z.dtype)
+        pull = torch.zeros(clips, blocks, m + k, dtype=z.dtype)
         for group in self.scene.groups:
             (rows,) = self._rows_at(group, here)
             weight = self.loss.weigh(rows)[1]
             ahead, behind = self._rows_at(group, places).chunk(2)
-            slopes = ((ahead - behind) * weight / (2.0 * h)).flatten(2).permute(1, 2, 0)
-            bend[group.rows] = slopes.mT @ slopes / clips
-            pull[group.rows] = (slopes.mT @ (rows * weight).flatten(1)[..., None])[..., 0] / clips
+            slopes, weighted = (ahead - behind) * weight / (2.0 * h), rows * weight
+            flat = slopes.flatten(2).permute(1, 2, 0)
+            bend[group.rows] = flat.mT @ flat / clips
+            for b, (part, left) in enumerate(
+                zip(slopes.tensor_split(blocks, dim=2), weighted.tensor_split(blocks, dim=1), strict=True)
+            ):
+                pull[group.rows, b] = torch.einsum("jcfi,cfi->cj", part, left) / clips
         half = torch.zeros_like(z)
-        half[:m], half[index] = pull[:, :m].sum(dim=0), pull[:, m:]
+        half[:m], half[index] = pull[..., :m].sum(dim=(0, 1)), pull[..., m:].sum(dim=1)
         arrow = Arrow(bend[:, :m, :m].sum(dim=0), bend[:, :m, m:], bend[:, m:, m:], index)
-        return LinearisedClips(half, arrow, pull[:, :m], pull[:, m:])
+        return LinearisedClips(half, arrow, pull[..., :m], pull[..., m:])
 
 
 def _evaluation(loss: float) -> Evaluation:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from diffloom import simulate
-from diffloom.interfaces import InputError, Params, Trajectory
+from diffloom.interfaces import Control, InputError, Params, Trajectory
 from diffloom_geometry.rotations import multiply_quaternions, quaternions_from_vectors, rotation_vectors_between
 from diffloom_motion.clips import Array, Clip
 from diffloom_motion.starts import LEAST_FLIGHT, Starts, count_flight_frames, find_starts
@@ -84,13 +84,15 @@ class StartRules:
         substeps: Physics steps per frame.
         rotation_length: Position error [m] that weighs as much as a rotation error of one radian.
         start: "flight", "sample" or "fitted": a fit of the flight before the first contact, the first sample, or a
-            smooth curve from which the start is sought.
+            smooth curve from which the start is sought. On a fixed base "flight" is a parabola through the first
+            frames.
         tolerance: Largest error of a parabola that counts as flight [m]. With "fitted", height over the ground below
             which a tree is in contact.
         own: Corrections of the starts that are sought.
         joint_length: Position error [m] that weighs as much as a joint error of one radian; None takes rotation_length.
         grounded: True to move clips of trees along the ground's normal so that they end on the ground, for recordings
             on uneven ground.
+        start_frames: Number of first frames from which the start of a clip on a fixed base is taken.
     """
 
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -101,6 +103,7 @@ class StartRules:
     own: OwnStart | None = None
     joint_length: float | None = None
     grounded: bool = False
+    start_frames: int = 8
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,7 @@ class ClipGroup:
         turned: (n,), 1 for clips with orientations.
         joints: (frames, n, joints) [rad].
         flight: (frames, n), 1 before a clip's first contact, then 0.
+        torque: (frames, n, joints) [N m] of the motors, or None without them.
     """
 
     model: Any
@@ -130,6 +134,7 @@ class ClipGroup:
     turned: Tensor
     joints: Tensor
     flight: Tensor
+    torque: Tensor | None = None
 
 
 class MotionScene:
@@ -151,6 +156,9 @@ class MotionScene:
             raise InputError(f"model {type(model).__name__}: measured motion needs a model with copies and frames, "
                              "such as 'rigid' with one body")  # fmt: skip
         self.model, self.rules = model, rules
+        for clip in clips if hasattr(model, "check_recording") else ():
+            joints = 0 if clip.joint_position is None else clip.joint_position.shape[1]
+            model.check_recording(joints, clip.fixed)  # type: ignore[attr-defined]
         self.clips = tuple(self._put_on_ground(clip) if rules.grounded else clip for clip in clips)
         clips = self.clips
         order = sorted(range(len(clips)), key=lambda i: len(clips[i]))
@@ -171,7 +179,7 @@ class MotionScene:
             position[: len(clip), i], weight[: len(clip), i] = clip.position, clip.weight / clip.weight.sum()
             if clip.orientation is not None:
                 turn[: len(clip), i] = clip.orientation
-        starts = find_starts(clips, self.rules.start, self.rules.tolerance)
+        starts = find_starts(clips, self.rules.start, self.rules.tolerance, self.rules.start_frames)
         turned = torch.tensor([clip.orientation is not None for clip in clips], dtype=torch.float64)
         joints, flight = np.zeros((frames, len(clips), starts.joints.shape[2])), np.zeros((frames, len(clips)))
         for i, clip in enumerate(clips):
@@ -180,11 +188,15 @@ class MotionScene:
                 joints[: len(clip), i] = clip.joint_position
         return ClipGroup(
             self.model.copies(len(clips)), rows, clips[0].rate, starts, torch.tensor(position), torch.tensor(turn),
-            torch.tensor(weight), turned, torch.tensor(joints), torch.tensor(flight),
+            torch.tensor(weight), turned, torch.tensor(joints), torch.tensor(flight), gather_torques(clips, frames),
         )  # fmt: skip
 
     def _flight(self, clip: Clip) -> int:
-        """Count the frames before a clip's first contact; for trees, by their height over the ground."""
+        """Count the frames before a clip's first contact; for trees, by their height over the ground. On a fixed base,
+        those of the start.
+        """
+        if clip.fixed:
+            return min(self.rules.start_frames, len(clip))
         if clip.joint_position is None:
             return count_flight_frames(clip, self.rules.tolerance)
         low = self._heights(clip) < self.rules.tolerance
@@ -236,10 +248,19 @@ class MotionScene:
         params = model.params(torch.float64, **given, **start)
         step = 1.0 / (group.rate * self.rules.substeps)
         steps = self.rules.substeps * (count - 1)
-        path = simulate(model, params, dt=step, steps=steps, save_every=self.rules.substeps)
+        control = None if group.torque is None else self._motors(group.torque[:count], params["torque"])
+        path = simulate(model, params, dt=step, steps=steps, save_every=self.rules.substeps, control=control)
         found: Tensor = model.frames(path, params)
         joints = model.joint_coordinates(path) if group.joints.shape[2] else found[..., :0]
         return found, joints
+
+    def _motors(self, torque: Tensor, offset: Tensor) -> Control:
+        """Return the recorded torques (frames, n, joints) at the middle of each step, by interpolation, plus the
+        model's own, which are offsets of the motors.
+        """
+        share = (torch.arange(self.rules.substeps, dtype=torch.float64) + 0.5) / self.rules.substeps
+        steps = torque[:-1, None] + share[:, None, None] * (torque[1:] - torque[:-1])[:, None]
+        return Control({"torque": steps.reshape(-1, torque.shape[1] * torque.shape[2]) + offset})
 
     def _start(self, group: ClipGroup, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
         said, starts = self.rules.params, group.starts
@@ -315,6 +336,18 @@ class MotionScene:
         prior = self.rules.own.noise * own / counts
         padded = torch.nn.functional.pad(prior, (0, -prior.shape[1] % width)).reshape(len(prior), -1, width)
         return torch.cat([found, padded], dim=1)
+
+
+def gather_torques(clips: Sequence[Clip], frames: int) -> Tensor | None:
+    """Return the torques (frames, clips, joints) of the motors [N m]; None if no clip has any."""
+    if all(clip.joint_torque is None for clip in clips):
+        return None
+    found = []
+    for clip in clips:
+        if clip.joint_torque is None or clip.joint_position is None:
+            raise InputError(f"clip {clip.name!r}: it has no joint_torque, and other clips have it; record it in all")
+        found.append(np.pad(clip.joint_torque, ((0, frames - len(clip)), (0, 0)), mode="edge"))
+    return torch.tensor(np.stack(found, axis=1))
 
 
 def get_scale(values: Mapping[str, Tensor], known: Mapping[str, Any]) -> Tensor:

@@ -19,17 +19,28 @@ if TYPE_CHECKING:
 class RecordingTable(Table):
     """The recording."""
 
-    file: str = Field(description="NPZ or CSV, beside this file or in the folder that DIFFLOOM_REAL_DATA names")
-    rate: Number = Field(gt=0.0, description="frames per second")
-    columns: dict[str, list[int | str]] = Field(
-        description="by kind (position, orientation, velocity, angular_velocity, joint_position, weight): numbers or "
-        "names of columns"
+    file: str | list[str] = Field(
+        description="NPZ, CSV or Parquet, beside this file or in the folder that DIFFLOOM_REAL_DATA names; or several",
+        examples=['file = "motion.csv"'],
     )
+    rate: Number | None = Field(
+        None, gt=0.0, description="frames per second; absent: by the column of times; with both, clips are resampled"
+    )
+    columns: dict[str, list[int | str]] = Field(
+        description="by kind (position, orientation, velocity, angular_velocity, joint_position, joint_velocity, "
+        "joint_torque, weight): numbers or names of columns",
+        examples=['columns = { position = ["x", "y", "z"] } or columns = { joint_position = ["q1", "q2"] }'],
+    )
+    base: Literal["fixed", "floating"] | None = Field(
+        None, description="of a tree: fixed to the world, or flying; absent: fixed if no position was recorded"
+    )
+    time: int | str | None = Field(None, description="the column with the time of each frame")
+    units: dict[str, str] = Field({}, description="by kind of column: its unit, such as deg or cm; absent: SI")
     unit: Number = Field(1.0, gt=0.0, description="metres per recorded unit of length")
     axes: Literal["world", "body"] = Field("world", description="of the angular velocity")
     rows: str = Field("rows", description="the array of rows in an NPZ")
     lengths: str | None = Field("lengths", description="the array of the clips' lengths in an NPZ")
-    clip: str | None = Field(None, description="the column of a CSV with the name of the clip")
+    clip: str | None = Field(None, description="the column with the name of the clip")
     level: tuple[Number, Number, Number] | None = Field(
         None, description="the upright direction in the recording's axes, if it is not z"
     )
@@ -38,6 +49,9 @@ class RecordingTable(Table):
 class ClipsTable(Table):
     """Selection of clips for the fit and the holdout."""
 
+    pieces: int | None = Field(
+        None, ge=4, description="frames of the pieces that every clip is cut into first; pieces then are the clips"
+    )
     fit: str = Field(":", description="clips of the fit, as first:end or first:end:step")
     share: Number = Field(
         1.0, gt=0.0, le=1.0, description="at most this share of all clips is fitted: the first of those that fit names"
@@ -61,9 +75,12 @@ class StartTable(Table):
     rule: Literal["flight", "sample", "fitted"] = Field(
         "flight", description="a fit of the flight, the first sample, or a simulation that follows the flight"
     )
+    frames: int = Field(8, ge=2, description="frames of a clip on a fixed base from which its start is taken")
     tolerance: Number = Field(2e-4, gt=0.0, description="largest error [m] of a parabola that counts as flight")
     free: dict[str, Number] = Field(
-        {}, description="parts of each clip's start that are sought, with the deviation [m, rad, m/s, rad/s] expected"
+        {},
+        description="parts of each clip's start that are sought, with the deviation [m, rad, m/s, rad/s] expected; "
+        "absent: joint_position and joint_velocity on a fixed base, none otherwise",
     )
     noise: Number = Field(
         1e-3, gt=0.0, description="deviation of a frame's error [m] that those of start.free are weighed against"
@@ -76,7 +93,7 @@ class MotionLossTable(Table):
     name: Literal["squares", "huber", "cauchy"] = Field("squares", description="of a frame's error")
     threshold: Number = Field(1.0, gt=0.0, description="the error [m] from which huber and cauchy count less")
     rotation_length: Number = Field(
-        gt=0.0, description="position error [m] that weighs as much as one radian, such as half the body's width"
+        0.1, gt=0.0, description="position error [m] that weighs as much as one radian, such as half the body's width"
     )
     joint_length: Number | None = Field(None, gt=0.0, description="same for joints; rotation_length if not given")
 
@@ -84,7 +101,7 @@ class MotionLossTable(Table):
 class MotionUnknownTable(Table):
     """One parameter that is sought, the same in all clips."""
 
-    start: Any = Field(description="where to begin: a number, a list, or a draw")
+    start: Any = Field(description="where to begin: a number, a list, or a draw", examples=["start = 0.1"])
     space: Literal["free", "log", "bounded"] | None = Field(None, description="absent: by the parameter's bounds")
     bounds: tuple[Number | None, Number | None] | None = Field(None, description="narrower bounds")
     scale: Number = Field(
@@ -121,15 +138,20 @@ class MotionFile(Table):
     title: str = Field("A fit of measured motion", description="heading")
     text: str = Field("", description="a sentence or two")
     seed: int = Field(0, description="seed of every draw, such as {uniform = [0.1, 0.5]} for a start")
-    model: Named = Field(description="the model's registered name, and the arguments it is made with")
+    model: Named = Field(
+        description="the model's registered name, and the arguments it is made with",
+        examples=['[model] name = "articulated", trees = [{ builder = "double_pendulum", lengths = [0.2, 0.3] }]'],
+    )
     params: dict[str, Any] = Field({}, description="known values of the parameters, in their units")
     substeps: int = Field(16, ge=1, description="steps of physics a frame")
-    recording: RecordingTable
+    recording: RecordingTable = Field(examples=['[recording] file = "motion.csv"'])
     clips: ClipsTable = ClipsTable()
     start: StartTable = StartTable()
-    loss: MotionLossTable
+    loss: MotionLossTable = MotionLossTable()
     unknowns: dict[str, MotionUnknownTable] = Field(
-        min_length=1, description="by name: a parameter of the model, or scale, the recorded length per metre"
+        min_length=1,
+        description="by name: a parameter of the model, or scale, the recorded length per metre",
+        examples=["[unknowns.damping] start = 0.01"],
     )
     stages: list[MotionStageTable] = Field([MotionStageTable()], min_length=1)
     starts: StartsTable = Field(StartsTable(), description="several starts, of which the best is kept")

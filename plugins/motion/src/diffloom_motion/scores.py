@@ -43,6 +43,9 @@ class Score(dict[str, Tensor]):
         Returns:
             The sentence.
         """
+        if "joint" in self and not bool(self["position"].any()) and not bool(self["rotation"].any()):
+            joints = np.degrees(self["joint"].numpy())
+            return f"joints {joints.mean():.2f} degrees, mean over {len(joints)} clips (median {np.median(joints):.2f})"
         place = f"{1e3 * self.mean_position:.2f} mm" if width is None else f"{100 * self.mean_position / width:.2f} %"
         of = "" if width is None else " of the width"
         joint = f", joints {self.mean_joint_degrees:.2f} degrees" if "joint" in self else ""

@@ -98,19 +98,47 @@ def fit_turning_start(orientation: Array, rate: float) -> tuple[Array, Array]:
 
 def count_start_frames(clip: Clip, rule: str, tolerance: float) -> int:
     """Count the first frames of a clip that determine its start."""
+    if clip.fixed:
+        return 1
     if rule == "fitted":
         return min(2 * LEAST_FLIGHT, len(clip))
     return count_flight_frames(clip, tolerance) if rule == "flight" else 1
 
 
-def fit_joint_start(seen: Array, rate: float) -> Array:
-    """Fit joint coordinates and rates (2, joints) at the start by a line, full turns removed."""
+def fit_joint_start(seen: Array, rate: float, order: int = 1) -> Array:
+    """Fit joint coordinates and rates (2, joints) at the start by a polynomial, full turns removed."""
     t = np.arange(len(seen)) / rate
-    found = np.linalg.lstsq(np.stack([np.ones(len(seen)), t], axis=1), np.unwrap(seen, axis=0), rcond=None)[0]
-    return np.asarray(found)
+    table = t[:, None] ** np.arange(min(order, len(seen) - 1) + 1)
+    return np.asarray(np.linalg.lstsq(table, np.unwrap(seen, axis=0), rcond=None)[0][:2])
 
 
-def find_starts(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e-4) -> Starts:
+def find_joint_start(clip: Clip, rule: str, frames: int) -> Array:
+    """Return joint coordinates and rates (2, joints) at the start of a clip.
+
+    Args:
+        clip: The clip, with joints.
+        rule: "sample" takes the measured rates of a fixed base; other rules fit the first frames.
+        frames: Number of first frames that are fitted.
+    """
+    assert clip.joint_position is not None
+    if not clip.fixed:
+        return fit_joint_start(clip.joint_position[:frames], clip.rate)
+    if rule == "sample":
+        if clip.joint_velocity is None:
+            raise InputError(
+                f'clip {clip.name!r}: start.rule \'sample\' needs columns.joint_velocity, such as ["v1", "v2"]; or '
+                "leave start.rule out: a parabola through the first frames"
+            )
+        return np.stack([clip.joint_position[0], clip.joint_velocity[0]])
+    seen = clip.weight[:frames] > 0.0
+    return fit_joint_start(
+        clip.joint_position[: max(2, int(seen.argmin()) if not seen.all() else frames)], clip.rate, 2
+    )
+
+
+def find_starts(
+    clips: Sequence[Clip], rule: str = "flight", tolerance: float = 2e-4, frames: int = 2 * LEAST_FLIGHT
+) -> Starts:
     """Compute the starts of clips.
 
     A clip without orientations, of a marker in the middle of a ball, starts upright and does not turn.
@@ -120,6 +148,7 @@ def find_starts(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 
         rule: "flight", least squares over the flight before the first contact; "sample", the first sample with measured
             velocities; "fitted", a smooth curve through the first frames, from which the start is then sought.
         tolerance: Largest error of a parabola that counts as flight [m].
+        frames: Number of first frames from which the joints of a fixed base are taken.
     """
     if rule not in ("flight", "sample", "fitted"):
         raise InputError(f"start.rule: got {rule!r}; expected 'flight', 'sample' or 'fitted'")
@@ -133,7 +162,10 @@ def find_starts(clips: Sequence[Clip], rule: str = "flight", tolerance: float = 
     for i, (clip, n) in enumerate(zip(clips, counts, strict=True)):
         seen = UPRIGHT * np.ones((n, 1)) if clip.orientation is None else clip.orientation[:n]
         if clip.joint_position is not None:
-            joints[i] = fit_joint_start(clip.joint_position[: max(n, LEAST_FLIGHT)], clip.rate)
+            joints[i] = find_joint_start(clip, rule, frames if clip.fixed else max(n, LEAST_FLIGHT))
+        if clip.fixed:
+            here[i, 0, 0], turn[i] = 1.0, UPRIGHT
+            continue
         if rule != "sample":
             t = np.arange(n) / clip.rate
             place[i, :n], arm[i, :n] = clip.position[:n], seen

@@ -1,7 +1,7 @@
 """Trees with measured motion: copies side by side, starts from poses, and poses of a motion.
 
 A flying tree begins with a link in a free joint, whose frame was recorded, and has joints of one coordinate each
-beyond.
+beyond. A tree on a fixed base has no free joint and no ball: only its coordinates were recorded.
 """
 
 from __future__ import annotations
@@ -17,38 +17,87 @@ from diffloom.interfaces import InputError, ParamSpec
 from diffloom_geometry.rotations import unit_quaternions
 from diffloom_physics_articulated.kinematics import rotation_matrices
 from diffloom_physics_articulated.layout import TreeLayout
-from diffloom_physics_articulated.link import Tree
+from diffloom_physics_articulated.link import VELOCITIES, Tree
 
 ROW = re.compile(r"(\w+)\[(.+)\]")
 
 
-def check_flies(tree: Tree) -> None:
-    """Raise InputError unless the tree is a free link at the origin with joints of one coordinate beyond it."""
+def is_fixed(tree: Tree) -> bool:
+    """Return True if the first link of a tree does not fly."""
+    return tree.links[0].joint != "free"
+
+
+def check_base(tree: Tree) -> None:
+    """Raise InputError unless measured motion can be of this tree: a free link at the origin with joints of one
+    coordinate beyond it, or a tree on a fixed base without ball joints.
+    """
     first, *rest = tree.links
+    if is_fixed(tree):
+        balls = [link.name for link in tree.links if link.joint in ("ball", "free")]
+        if balls:
+            raise InputError(
+                f"tree {tree.name!r}: link {balls[0]!r} is in a joint with a quaternion; measured motion on a fixed "
+                "base is of revolute, prismatic, planar, universal or fixed joints"
+            )
+        return
     turned = abs(first.orientation[1:]).max() > 0.0 or abs(first.position).max() > 0.0
     if first.joint != "free" or turned or any(x.joint not in ("revolute", "prismatic", "fixed") for x in rest):
         raise InputError(f"tree {tree.name!r}: measured motion is of a link in a free joint, at the origin, and of "
                          "revolute, prismatic or fixed joints beyond it")  # fmt: skip
 
 
+def check_recording(tree: Tree, joints: int, fixed: bool) -> None:
+    """Raise InputError unless a recording has the tree's base and as many joints as it has coordinates.
+
+    Args:
+        tree: The tree.
+        joints: Number of recorded joints.
+        fixed: True if the recorded base is fixed.
+    """
+    if fixed != is_fixed(tree):
+        is_, was = ("fixed", "floating") if not fixed else ("floating", "fixed")
+        raise InputError(
+            f"tree {tree.name!r}: its base is {is_} and the recording's is {was}; a fixed base takes "
+            "columns.joint_position alone, a floating one needs columns.position and a first link with joint = 'free'"
+        )
+    links = tree.links if fixed else tree.links[1:]
+    names = [link.name for link in links for _ in range(VELOCITIES[link.joint])]
+    if joints != len(names):
+        raise InputError(
+            f"columns.joint_position: got {joints} joints; the tree has {len(names)}: {', '.join(names) or 'none'}"
+        )
+
+
 def base_frames(layout: TreeLayout, q: Tensor) -> Tensor:
-    """Return the poses (frames, trees, 7) of the first links, from q (frames, trees, dq)."""
+    """Return the poses (frames, trees, 7) of the first links, from q (frames, trees, dq); a fixed base stays at the
+    origin.
+    """
+    if layout.balls == 0:
+        pose = torch.tensor([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], dtype=q.dtype)
+        return pose.expand(*q.shape[:-1], 7)
     at = 4 * layout.balls
     return torch.cat([q[..., at : at + 3], q[..., :4]], dim=-1)
 
 
 def joint_coordinates(layout: TreeLayout, q: Tensor) -> Tensor:
-    """Return the coordinates (frames, trees, joints) of the joints beyond the first links."""
+    """Return the coordinates (frames, trees, joints) of the joints beyond the first links, or all on a fixed base."""
+    if layout.balls == 0:
+        return q
     return q[..., 4 * layout.balls + 3 :]
 
 
-def start_values(start: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def start_values(start: Mapping[str, Tensor], fixed: bool = False) -> dict[str, Tensor]:
     """Return joint_position, joint_orientation and joint_velocity of n copies that start from measured values.
 
     Args:
         start: position [m] and orientation of the first link; optionally velocity [m/s] and angular_velocity [rad/s] in
             the world, and joint_position [rad] and joint_velocity [rad/s] (n, joints). Missing velocities are 0.
+        fixed: True for trees on a fixed base, which need joint_position alone.
     """
+    if fixed:
+        joints = start["joint_position"]
+        rates = start.get("joint_velocity", torch.zeros_like(joints))
+        return {"joint_position": joints.reshape(-1), "joint_velocity": rates.reshape(-1)}
     place, turn, joints = start["position"], unit_quaternions(start["orientation"]), start["joint_position"]
     still = torch.zeros_like(place)
     velocity, spin = start.get("velocity", still), start.get("angular_velocity", still)

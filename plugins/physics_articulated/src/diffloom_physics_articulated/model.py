@@ -296,11 +296,11 @@ class ArticulatedModel(Model):
         """Return a model of ``count`` copies of the one tree, which do not touch each other: many runs in one rollout.
 
         Raises:
-            InputError: The model has several trees, or its tree does not begin with a free link.
+            InputError: The model has several trees, or a tree of ball joints on a fixed base.
         """
         if len(self.trees) != 1:
             raise InputError(f"copies: got a model of {len(self.trees)} trees; expected one")
-        measured_motion.check_flies(self.trees[0])
+        measured_motion.check_base(self.trees[0])
         return ArticulatedModel(
             self.trees * count, ground=self.ground, touches=self.touches, contact=self.contact,
             self_contact=self.self_contact,
@@ -315,11 +315,23 @@ class ArticulatedModel(Model):
         """Return parameters with which copies start at measured poses and velocities (see
         measured_motion.start_values).
         """
-        return measured_motion.start_values(start)
+        return measured_motion.start_values(start, measured_motion.is_fixed(self.trees[0]))
+
+    def check_recording(self, joints: int, fixed: bool) -> None:
+        """Raise unless a recording fits the trees.
+
+        Args:
+            joints: Number of recorded joints.
+            fixed: True if the recorded base is fixed.
+
+        Raises:
+            InputError: The tree has another base or another number of joints.
+        """
+        measured_motion.check_recording(self.trees[0], joints, fixed)
 
     def frames(self, trajectory: Trajectory, params: Params) -> Tensor:
         """Return the pose (frames, trees, 7) of each tree's first link, in a free joint: position [m] and quaternion
-        w, x, y, z.
+        w, x, y, z; on a fixed base that of the origin.
         """
         return measured_motion.base_frames(self.layout, trajectory.q)
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from diffloom.interfaces import InputError
-from diffloom.regular_files import read_bytes
+from diffloom.regular_files import check_texts, read_bytes
 from diffloom_physics_articulated.link import Vector
 
 LARGEST = 32 * 2**20
@@ -142,6 +142,7 @@ def _check_elements(path: Path, root: Element) -> None:
         if depth > DEEPEST:
             raise InputError(f"{path.name}: elements are nested deeper than {DEEPEST}; expected a tree of bodies")
         for element in level:
+            check_texts(path.name, element.attrib)
             if str(element.tag).rpartition("}")[2] == "include":
                 named = next((value for key, value in element.attrib.items() if key.startswith("file")), "")
                 raise InputError(

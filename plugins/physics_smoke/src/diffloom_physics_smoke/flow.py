@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.fixed_order import ordered_sum
+from diffloom.transforms import once_differentiable
 from diffloom_kernels import Arena, as_array
 
 from .eigenvectors import basis

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, Image, Light, Surface
+from diffloom.transforms import once_differentiable
 from diffloom_kernels import as_array
 from diffloom_raster import (
     NO_LIMIT,

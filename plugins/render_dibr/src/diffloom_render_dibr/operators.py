@@ -14,15 +14,16 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import InputError
+from diffloom.transforms import once_differentiable
 from diffloom.validation import check_shape
 from diffloom_kernels import Arena, as_array
 from diffloom_raster import ImageLayout
 from diffloom_raster.records import Cameras, Corners, Lights, Texels
 
 from .drawing import DibrPlan, Extras, Settings, collect_features, crop, draw_adjoint, find_plan, pad, rasterise, shade
+from .operator_input import check_triangles, read_count, read_number
 from .records import DibrSource, DibrSurfacing, Pixels, ShadingRecord, Values
 
 Compat = Literal["kaolin"] | None
@@ -142,11 +143,14 @@ def _make_settings(
     """Return the settings of a call, after a check of ``compat``."""
     if compat not in (None, "kaolin"):
         raise InputError(f"compat: got {compat!r}; expected 'kaolin' or None")
+    least = min(read_count("height", height), read_count("width", width))
     sigmainv, boxlen, knum = mask or (1.0, 0.0, 1)
-    unit = 1.0 if compat else 0.5 * min(height, width)
+    unit = 1.0 if compat else 0.5 * least
     return Settings(
-        kaolin=compat is not None, soft=mask is not None, sharpness=sigmainv / unit**2, reach=boxlen * unit, most=knum,
-        multiplier=multiplier, eps=eps,
+        kaolin=compat is not None, soft=mask is not None,
+        sharpness=read_number("sigmainv", sigmainv, 0.0, open_=True) / unit**2,
+        reach=read_number("boxlen", boxlen, 0.0) * unit, most=read_count("knum", knum),
+        multiplier=read_number("multiplier", multiplier, 0.0, open_=True), eps=read_number("eps", eps, 0.0),
     )  # fmt: skip
 
 
@@ -167,6 +171,7 @@ def _make_points(z: Tensor, image: Tensor, height: int, width: int, settings: Se
     """Return points (points, 3) x, y and depth in the units of the settings."""
     check_shape("face_vertices_image", image, ("batch", "faces", 3, 2))
     check_shape("face_vertices_z", z, (image.shape[0], image.shape[1], 3))
+    check_triangles({"face_vertices_image": image, "face_vertices_z": z})
     if not settings.kaolin:
         image = image * image.new_tensor([0.5 * width, -0.5 * height])
         z = -z
@@ -179,8 +184,11 @@ def _draw(
     """Return planes (batch, height, width, channels and mask), and indices of faces within a mesh, int64."""
     points = _make_points(z, image, height, width, settings)
     check_shape("face_features", features, (image.shape[0], image.shape[1], 3, "channels"))
+    check_triangles({"face_vertices_image": image, "face_features": features})
     if valid is not None:
         check_shape("valid faces", valid, (image.shape[0], image.shape[1]))
+        if valid.dtype != torch.bool:
+            raise InputError(f"valid faces: got {valid.dtype}; expected bool: True for faces to draw")
     plan = _find_plan(height, width, image, settings)
     # Kaolin lets invalid faces take part in the mask; our rules leave them out.
     flags = plan.arena.flags(0) if valid is None else as_array(valid.reshape(-1))

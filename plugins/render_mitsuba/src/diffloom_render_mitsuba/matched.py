@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from diffloom.interfaces import Camera, Image, Surface
+from diffloom.transforms import once_differentiable
 from diffloom_raster import compute_vertex_normals, read_appearance, to_camera_axes
 
 from .library import load, use_threads
@@ -132,7 +132,8 @@ class _RenderFrame(torch.autograd.Function):
     def backward(ctx: Any, adj: Tensor) -> tuple[Any, ...]:
         mi, dr = load()
         job: RenderJob = ctx.job
-        leaves = [_flatten(each) for each in ctx.saved_tensors]
+        given = ctx.saved_tensors  # read once: torch.utils.checkpoint hands them out once
+        leaves = [_flatten(each) for each in given]
         wanted = ctx.needs_input_grad[1:]
         for leaf, needed in zip(leaves, wanted, strict=True):
             if needed:
@@ -149,7 +150,7 @@ class _RenderFrame(torch.autograd.Function):
             _backpropagate(job, integrator, adj_image)
         found = [
             torch.from_numpy(np.array(dr.grad(leaf), dtype=np.float32)).reshape(like.shape) if needed else None
-            for leaf, like, needed in zip(leaves, ctx.saved_tensors, wanted, strict=True)
+            for leaf, like, needed in zip(leaves, given, wanted, strict=True)
         ]
         job.place(dr.detach(leaves[0]))
         return None, *found

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from diffloom.transforms import once_differentiable
 from diffloom_raster import SceneAdjoint, SceneStyle, SceneTensors, count_texture_copies, make_shading
 
 from .drawing import SoftDrawing, SoftPlan, prepare

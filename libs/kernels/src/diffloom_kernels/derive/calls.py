@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ROWS: dict[Callable[..., Any], Callable[..., Any]] = {
     rows.row_add: vec3.add3, rows.row_scale: vec3.mul3, rows.row_fma: vec3.fma3, rows.row_load: memory.ld3,
 }  # fmt: skip
+_ADD3 = plain_function(vec3.add3)
 _SAME = (rows.row_from_vec3, rows.row_vec3)
 _RULES = {plain_function(function): (function, rule) for function, rule in FUNCTIONS.items()}
 
@@ -84,6 +85,8 @@ class Calls:
         source = device_source(plain)
         if source is None:
             raise frame.refuse(node, "its source is not known, and it has no derivative here")
+        if plain is _ADD3:
+            return self._sum(function, args, wanted)
         if all(_is_number(arg) for arg in args):
             derived = self.derive(function, tuple(args))
             if derived is not None:
@@ -131,6 +134,21 @@ class Calls:
                     found.add(operand, part)
 
         self.trace.region.items.append(Operation(text, out, transpose if out.active else None))
+        return out
+
+    def _sum(self, function: Any, args: list[Any], wanted: str) -> Any:
+        """Add a sum of two vec3, which passes its cotangent to both, so that loops recognise sums."""
+        active = any(map(is_active, args))
+        name = self.trace.names.fresh(wanted or "t")
+        out = Group(tuple(Real(f"{name}[{c}]", active) for c in range(3)), name)
+        self.trace.note_width(out)
+
+        def transpose(found: Cotangents, adj: str) -> None:
+            for arg in args:
+                found.add(arg, adj)
+
+        text = f"{self.trace.writer(function)}({', '.join(arg.text for arg in args)})"
+        self.trace.region.items.append(Operation(text, out, transpose if active else None))
         return out
 
     def _pure(self, derived: Any, args: list[Any], wanted: str) -> Any:

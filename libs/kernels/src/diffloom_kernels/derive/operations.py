@@ -212,10 +212,11 @@ class Operation:
 
 @dataclass
 class Sink:
-    """Store of a value into an array, whose cotangent is given."""
+    """Store of a value into an array, whose cotangent is given; ``overwrites`` if the cotangent is also cleared."""
 
     value: Any
     cotangent: Callable[[Cotangents], str]
+    overwrites: bool = False
 
     def forward(self) -> list[Line]:
         """Return nothing: an adjoint does not repeat stores."""
@@ -225,6 +226,8 @@ class Sink:
         """Read the cotangent of the stored value."""
         if is_active(self.value):
             found.add(self.value, self.cotangent(found))
+        elif self.overwrites:
+            self.cotangent(found)
 
 
 @dataclass
@@ -258,12 +261,22 @@ class Branch:
             parts.append(writer.lines)
             exports.append(inner.found)
         writer.lines = outer
+        self._pass_on(exports, given, found)
         for leaf in dict.fromkeys([*exports[0], *exports[1]]):
             name = writer.names.fresh(f"adj_{identifier(leaf)}")
             for part, sums in zip(parts, exports, strict=True):
                 part.append(f"{name} = {add_up(sums[leaf]) if leaf in sums else writer.zero}")
             found.found.setdefault(leaf, []).append(name)
         writer.line(If(self.condition, *parts))
+
+    @staticmethod
+    def _pass_on(exports: list[dict[str, list[str]]], given: list[str | None], found: Cotangents) -> None:
+        """Pass on the cotangents that both branches leave unchanged, such as those of a sum to which one adds."""
+        outside = {name for name in given if name is not None}
+        for leaf in [leaf for leaf in exports[0] if exports[1].get(leaf) == exports[0][leaf]]:
+            if all(part.partition("[")[0] in outside for part in exports[0][leaf]):
+                found.found.setdefault(leaf, []).extend(exports[0].pop(leaf))
+                del exports[1][leaf]
 
 
 @dataclass

@@ -39,8 +39,18 @@ def parameter_names(function: Any) -> list[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def parse(function: FunctionType) -> ast.FunctionDef:
-    """Return the syntax tree of a function, with the line numbers of its file."""
+def parse_function(function: FunctionType) -> ast.FunctionDef:
+    """Return the syntax tree of a function, with the line numbers of its file.
+
+    Args:
+        function: Python function.
+
+    Returns:
+        The definition.
+
+    Raises:
+        UnderivableError: The source cannot be read.
+    """
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
@@ -55,7 +65,12 @@ def parse(function: FunctionType) -> ast.FunctionDef:
 
 @dataclass
 class Frame:
-    """Variables of a function while the derivation follows it."""
+    """Variables of a function while the derivation follows it.
+
+    Args:
+        function: Python function.
+        variables: Values by name.
+    """
 
     function: FunctionType
     variables: dict[str, Value] = field(default_factory=dict)
@@ -63,10 +78,17 @@ class Frame:
     @property
     def parameters(self) -> list[str]:
         """Names of the parameters."""
-        return [a.arg for a in parse(self.function).args.args]
+        return [a.arg for a in parse_function(self.function).args.args]
 
     def outer(self, name: str) -> Any:
-        """Return the object behind a name that is not a variable."""
+        """Return the object behind a name that is not a variable.
+
+        Args:
+            name: Global name, or name of a variable around the function.
+
+        Returns:
+            The object.
+        """
         free = self.function.__code__.co_freevars
         if name in free and self.function.__closure__:
             return self.function.__closure__[free.index(name)].cell_contents
@@ -75,14 +97,29 @@ class Frame:
         return getattr(builtins, name)
 
     def refuse(self, node: ast.AST, reason: str) -> UnderivableError:
-        """Return the error for a statement or expression."""
-        line = getattr(node, "lineno", parse(self.function).lineno)
+        """Return the error for a statement or expression.
+
+        Args:
+            node: Node of the syntax tree.
+            reason: Reason why it cannot be followed.
+
+        Returns:
+            The error, with file and line.
+        """
+        line = getattr(node, "lineno", parse_function(self.function).lineno)
         place = Path(self.function.__code__.co_filename).name
         text = ast.unparse(node).partition("\n")[0]
         return UnderivableError(f"{self.function.__name__} ({place}, line {line}): {reason}: {text}")
 
 
 def device_source(function: Any) -> FunctionType | None:
-    """Return the Python function behind an object that device code calls; None if it has no source to follow."""
+    """Return the Python function behind an object that device code calls.
+
+    Args:
+        function: Device function, plain function or another callable.
+
+    Returns:
+        The function; None if it has no source to follow.
+    """
     found: Callable[..., Any] = plain_function(function)
     return found if isinstance(found, FunctionType) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -64,7 +65,9 @@ class Fixed:
 
     @property
     def text(self) -> str:
-        """The number as source text."""
+        """The number as source text; the name ``inf`` would mean nothing there."""
+        if isinstance(self.value, float) and math.isinf(self.value):
+            return "1e999" if self.value > 0 else "-1e999"
         return repr(self.value)
 
 
@@ -95,7 +98,8 @@ class Array:
     Args:
         text: Name of the argument.
         role: "real" or "whole" for constants; "parameter" for an array whose gradient is wanted; "state" for the
-            state of nodes; "corners" for the nodes of elements; "slots" for the rows that elements write.
+            state of nodes; "corners" for the nodes of elements; "slots" for the rows that elements write; "shared" for
+            an array that is read and written at any index, whose adjoint runs in one thread.
         corners: For states and slots of elements, the name of the array of corners that indexes them.
         cotangent: Array of the cotangents: of parameters to be added to, of slots as given by node.
     """

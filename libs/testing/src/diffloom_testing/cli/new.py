@@ -12,6 +12,8 @@ import click
 from diffloom.plugins import installed_registry
 
 SUFFIX = ".in"
+#: Most letters of a name; with prefix and ending it names files and folders.
+LONGEST_NAME = 64
 _TERM = "| `term.py` | the force as a term of mechanics |"
 _FILES = {
     "physics_compiled": _TERM + "\n| `kernels.py` | the numbers: the force and its adjoint, compiled |",
@@ -106,6 +108,11 @@ class Package:
 def _check_name(name: str, word: str) -> str:
     """Return ``name`` as a Python identifier; refuse a name that is invalid or registered already."""
     found = name.replace("-", "_")
+    if len(found) > LONGEST_NAME:
+        raise click.ClickException(
+            f"{name[:20]!r}... has {len(name)} letters; expected a name of at most {LONGEST_NAME}, because files and "
+            "folders are called after it"
+        )
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found) or keyword.iskeyword(found):
         raise click.ClickException(
             f"{name!r} cannot be a name: use lower case letters and digits, joined by '_', starting with a letter"
@@ -122,15 +129,20 @@ def _check_name(name: str, word: str) -> str:
 def _write(package: Package, templates: tuple[str, ...], listing: str, into: Path) -> None:
     """Write all files of a package, and print the next steps."""
     folder = into / package.distribution
-    if folder.exists():
-        raise click.ClickException(f"the folder {folder} exists already; move it away or choose another name")
-    root = files("diffloom_testing.cli") / "templates"
-    for template in templates:
-        for source, path in _files_of(root / template):
-            target = folder / package.fill(path.removesuffix(SUFFIX), listing)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(package.fill(source.read_text(encoding="utf-8"), listing), encoding="utf-8")
-            click.echo(f"wrote {target}")
+    try:
+        if folder.exists():
+            raise click.ClickException(f"the folder {folder} exists already; move it away or choose another name")
+        root = files("diffloom_testing.cli") / "templates"
+        for template in templates:
+            for source, path in _files_of(root / template):
+                target = folder / package.fill(path.removesuffix(SUFFIX), listing)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(package.fill(source.read_text(encoding="utf-8"), listing), encoding="utf-8")
+                click.echo(f"wrote {target}")
+    except OSError as error:
+        raise click.ClickException(
+            f"cannot write {str(folder)!r}: {error.strerror}; choose another folder with --into"
+        ) from error
     click.echo(
         f"\nNext:\n  pip install -e '{folder}[test]'\n  diffloom plugins check {package.name}\n  pytest {folder}"
     )

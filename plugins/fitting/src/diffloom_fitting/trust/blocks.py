@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from scipy.special import stdtrit
 from torch import Tensor
 
 from diffloom_fitting.trust.linearised import Linearised
@@ -62,6 +63,18 @@ def _windows(end: Linearised, count: int) -> list[tuple[Tensor, Tensor]]:
             slope += rows @ field.reshape(frames, -1)[first:last].reshape(-1)
         found.append((bend, slope))
     return found
+
+
+def student_factor(freedom: int) -> float:
+    """Return Student's 97.5 % quantile over that of the normal law.
+
+    Args:
+        freedom: Degrees of freedom, at least 1.
+
+    Returns:
+        The factor, above 1; 1.96 deviations widened by it cover 95 %.
+    """
+    return float(stdtrit(freedom, 0.975)) / QUANTILES[0]
 
 
 def widen_by_student(fields: list[Tensor]) -> float:
