@@ -109,8 +109,8 @@ def page(entry: Entry, seconds: float) -> str:
 
 **Change it.** {entry.change}
 
-`python docs/gallery/{entry.name}.py` took {seconds:.0f} s on a busy shared machine with two cores,
-imports, compiling and drawing included.
+`python docs/gallery/{entry.name}.py` took {seconds:.0f} s, imports, compiling and drawing included, on two cores that
+other programs kept busy (a load of 10 to 35).
 
 ```python
 {code}

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def make_settings(text: str) -> str:
-    """Return the settings of the site without plugins of others and hooks.
+    """Return the settings of the site without mkdocstrings and hooks.
 
     Args:
         text: Content of mkdocs.yml.

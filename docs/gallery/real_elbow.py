@@ -26,11 +26,8 @@ fore = {"name": "fore", "parent": "upper", "axis": [0, 1, 0], "position": [-0.03
 fore |= {**solid, "centre_of_mass": [0.035, 0, 0]}
 elbow = get_model("articulated")([{"links": [upper, fore]}], ground=True, contact={"law": "hunt_crossley", "toe": 5e-4})
 up = {"gravity": [0.0, 0.0, -9.81], "ground_normal": [0.0, 0.0, 1.0]}
-start = {
-    "joint_orientation": rows[0, :4],
-    "joint_position": rows[0, 4:8],
-    "joint_velocity": rows[0, [11, 12, 13, 8, 9, 10, 14]],
-}
+start = {"joint_orientation": rows[0, :4], "joint_position": rows[0, 4:8]}
+start["joint_velocity"] = rows[0, [11, 12, 13, 8, 9, 10, 14]]
 params = elbow.params(torch.float64, friction=0.3, contact_stiffness=5e4, contact_dissipation=1.0, **up, **start)
 path = simulate(elbow, params, dt=1 / 148 / 24, steps=24 * 120, save_every=24)
 measured = Trajectory(rows[:, :8].reshape(path.q.shape), torch.zeros_like(path.u), path.times)
@@ -38,7 +35,6 @@ turned, aim = torch.tensor([[0, 1, 0], [0, 0, 1], [1, 0, 0]], dtype=torch.float6
 aim = (float(aim[1]), 0.1, float(aim[0]))
 view, drawn = fitting.Orbit(distance=1.0, elevation=16, azimuth=50, size=(120, 320), fov=34, target=aim), []
 for seen in (path, measured):
-    surface = elbow.surface(seen, params)
-    surface = replace(surface, vertices=surface.vertices @ turned.T)  # its z axis is up, ours is y
+    surface = replace(elbow.surface(seen, params), vertices=elbow.surface(seen, params).vertices @ turned.T)
     drawn.append(draw_surface_on_ground(get_renderer("coverage")(), surface, view.camera(torch.float64), tile=0.1))
 write_video((sys.argv + ["real_elbow.webp"])[1], torch.cat(drawn, dim=1)[::2], rate=37)

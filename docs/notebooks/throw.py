@@ -1,8 +1,8 @@
 # %% [markdown]
 # # From an image to a throw
 #
-# The gradients that find a stiffness find an action too: how must a ball be thrown so that, 0.3 s later, it is where one
-# image shows it? [Control](../control.md) has policies, which choose an action in every step.
+# The gradients that find a stiffness find an action too: how must a ball be thrown so that, 0.3 s later, it is where
+# one image shows it? [Control](../control.md) has policies, which choose an action in every step.
 # %%
 import torch
 
@@ -23,8 +23,8 @@ goal
 found = fitting.fit(scene, goal, {"velocity": [1.4, 0.6, 0.0]})
 print(found["velocity"].tolist(), f"loss {found.loss:.1e}")
 # %% [markdown]
-# One image, in which the ball covers a tenth of the pixels, shows its place and its size, and so all three numbers. The
-# verdict says how well:
+# It is the throw that made the image. As a measurement it would not count: the verdict is red, because one frame shows
+# no motion. For an action it counts that the goal is reached:
 # %%
 print(found.verdict)
 # %% [markdown]

@@ -10,7 +10,7 @@ from html import escape
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import (
     BarColumn,
@@ -143,7 +143,7 @@ class LiveTable(Watcher):
             told = [format_brief(r.values[name]) for name in self._names]
             stage = f"{r.stage + 1}/{self._stages} {r.optimiser}"
             table.add_row(Text(stage), str(r.iteration), format_number(r.loss, 4), *told, format_seconds(r.seconds))
-        parts = [table, draw_curve(self._losses)]
+        parts: list[RenderableType] = [table, draw_curve(self._losses)]
         if self._strip is not None:
             parts.append(self._strip.text)
         return Group(*parts, self._bar)
