@@ -110,7 +110,7 @@ def make_control() -> str:
 def make_page() -> str:
     """Return the page."""
     tables = "\n".join(f"### {title}\n\n{make_table(rows)}" for title, rows in TABLES.items())
-    text = (ROOT / "tools" / "reproducing.md").read_text(encoding="utf-8")
+    text = (ROOT / "tools" / "reproducing_page.txt").read_text(encoding="utf-8")
     for mark, made in (("TABLES", tables), ("IMPERFECT", make_imperfect()), ("CONTROL", make_control())):
         text = text.replace(f"<!-- {mark} -->", made)
     return text
