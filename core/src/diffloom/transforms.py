@@ -24,9 +24,11 @@ from torch.autograd import forward_ad
 from diffloom.errors import BatchError, InputError, SimulationError
 
 __all__ = [
+    "ONE_DERIVATIVE",
     "REFUSED",
     "apply_vmap_rule",
     "explain_batch_errors",
+    "has_tangents",
     "is_mapped",
     "is_transformed",
     "is_transforming",
@@ -47,6 +49,13 @@ _functorch = torch._C._functorch
 REFUSED = (
     "simulate: a rollout runs under torch.func.vmap, and under no other transform of torch.func; for gradients use "
     "backward() or torch.autograd.grad around vmap, which reach every scene"
+)
+
+
+#: Message for a second derivative of a rollout in forward mode.
+ONE_DERIVATIVE = (
+    "simulate: a rollout in forward mode (jvp, jacfwd) can be differentiated once; for a Hessian use differences of the "
+    "gradient, or Gauss-Newton's curvature"
 )
 
 
@@ -179,8 +188,15 @@ def suspend_transforms() -> AbstractContextManager[Any]:
     return made
 
 
-def _has_tangent(tensors: Iterable[Tensor]) -> bool:
-    """Return whether one of the tensors has a tangent of forward-mode differentiation."""
+def has_tangents(tensors: Iterable[Tensor]) -> bool:
+    """Return whether one of the tensors has a tangent of forward-mode differentiation.
+
+    Args:
+        tensors: Inputs of a function.
+
+    Returns:
+        True if one does, or under vmap in forward mode, where it cannot be told.
+    """
     if forward_ad._current_level < 0:
         return False
     try:
@@ -195,10 +211,11 @@ def refuse_tangents(tensors: Iterable[Tensor]) -> None:
     Args:
         tensors: Inputs of a rollout.
     """
-    if _has_tangent(tensors):
+    if has_tangents(tensors):
         raise InputError(
-            "simulate: forward-mode differentiation (dual numbers, strategy='forward-mode') does not go through a "
-            "rollout; for gradients use backward() or torch.autograd.grad, for a slope along one direction differences"
+            "simulate: forward-mode differentiation (dual numbers, strategy='forward-mode') does not go through this "
+            "rollout, but through explicit integrators without forces in PyTorch; for gradients use backward() or "
+            "torch.autograd.grad, for a slope along one direction differences"
         )
 
 
@@ -210,7 +227,7 @@ def refuse_transforms(what: str, tensors: Iterable[Tensor]) -> None:
         tensors: Its inputs.
     """
     given = list(tensors)
-    if is_transformed(given) or _has_tangent(given):
+    if is_transformed(given) or has_tangents(given):
         raise InputError(
             f"{what}: images are drawn under no transform of torch.func (vmap, grad, jvp, jacrev) and not with dual "
             "numbers; put scenes into the frames of one surface in place of vmap, use backward() or "
