@@ -54,8 +54,8 @@ REFUSED = (
 
 #: Message for a second derivative of a rollout in forward mode.
 ONE_DERIVATIVE = (
-    "simulate: a rollout in forward mode (jvp, jacfwd) can be differentiated once; for a Hessian use differences of the "
-    "gradient, or Gauss-Newton's curvature"
+    "simulate: a rollout in forward mode (jvp, jacfwd) can be differentiated once; for a Hessian use differences of "
+    "the gradient, or Gauss-Newton's curvature"
 )
 
 
@@ -72,15 +72,16 @@ def unwrap_values(tensor: Tensor) -> Tensor:
 
 
 def needs_gradient(tensor: Tensor) -> bool:
-    """Return whether a gradient is required; under vmap ``requires_grad`` is False for every tensor.
+    """Return whether a derivative is required: under vmap ``requires_grad`` is False for every tensor, and in forward
+    mode too.
 
     Args:
         tensor: Tensor, possibly inside transforms.
 
     Returns:
-        True if a gradient is required.
+        True if a gradient is required, or the tensor has a tangent.
     """
-    return _innermost(tensor).requires_grad
+    return _innermost(tensor).requires_grad or has_tangents((tensor,))
 
 
 def _innermost(tensor: Tensor) -> Tensor:

@@ -102,7 +102,8 @@ class DualRollout:
         for start in range(0, len(tangents), width):
             part = list(tangents[start : start + width])
             rows = self._run(given, [*part, *[tuple(map(torch.zeros_like, given))] * (width - len(part))], width)
-            found += [tuple(torch.from_numpy(tangents_of(row)[..., k].copy()) for row in rows) for k in range(len(part))]
+            for k in range(len(part)):
+                found.append(tuple(torch.from_numpy(tangents_of(row)[..., k].copy()) for row in rows))
         return found
 
     def _run(self, given: Tensors, tangents: Sequence[Tensors], width: int) -> list[NDArray[Any]]:

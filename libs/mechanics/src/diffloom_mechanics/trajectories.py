@@ -99,9 +99,8 @@ def run_explicit_rollout(
     given: dict[str, Any] = {"dt": dt, "steps": steps, "save": save, "gradient": gradient}
     if system.torch_terms:
         return run_stepper(system, make, state, **given)
-    return run_stepper(
-        system, make_compiled(system.compiled), state, **given, of_copies=make_compiled, of_lanes=in_lanes, scheme=scheme
-    )
+    given |= {"of_copies": make_compiled, "of_lanes": in_lanes, "scheme": scheme}
+    return run_stepper(system, make_compiled(system.compiled), state, **given)
 
 
 def run_implicit_rollout(
@@ -149,7 +148,7 @@ def run_stepper(
         of_copies: Function that makes the stepper for many copies of the system, so that scenes under vmap run as one.
             Without it they run one after the other.
         of_lanes: Function that makes a stepper for scenes side by side, one per SIMD lane, or returns None.
-        scheme: Explicit scheme of the stepper, if it runs compiled; others refuse forward-mode derivatives.
+        scheme: Explicit scheme of the stepper, if it runs compiled. Without it forward mode is refused.
 
     Returns:
         The saved states.

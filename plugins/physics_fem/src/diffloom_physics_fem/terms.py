@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast_read_only
-from diffloom.transforms import is_mapped, needs_gradient
+from diffloom.transforms import is_mapped, needs_gradient, unwrap_values
 from diffloom_mechanics import ElementTerm
 from diffloom_physics_fem.elasticity import TetRestShape
 
@@ -52,7 +52,7 @@ def tetrahedra(
         return ElementTerm(
             name, nodes, tet_force, tet_force_adjoint_rest, params=(*fitted, *material), per_step=("activation",)
         )
-    constants = (rest.metric.detach().cpu().numpy(), rest.inv_det.detach().cpu().numpy())
+    constants = tuple(unwrap_values(t).cpu().numpy() for t in (rest.metric, rest.inv_det))
     return ElementTerm(
         name, nodes, tet_force, tet_force_adjoint, constants=constants, params=material, per_step=("activation",)
     )
