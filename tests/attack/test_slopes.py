@@ -47,4 +47,4 @@ def test_an_audit_goes_on_where_it_stopped(tmp_path):
     assert "agrees" not in again.stdout
     assert len(file.read_text().splitlines()) == 1
     told = subprocess.run([*command, "--summary"], capture_output=True, text=True, timeout=500, check=True)
-    assert "| smoke | 1 | 4 | 0 | 0 | 0 | 0 | 0 |" in told.stdout
+    assert "| smoke | 1 | 4 | 0 | 0 | 0 | 0 | 0 | 0 |" in told.stdout
