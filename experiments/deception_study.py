@@ -15,6 +15,7 @@ import argparse
 import json
 import math
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -268,6 +269,7 @@ def jobs(first: int, count: int) -> Iterator[Job]:
 
 def row_of(job: Job) -> dict[str, Any]:
     """One fit: its verdict, its numbers' errors and ±."""
+    began = time.process_time()
     case, result = fitted(*job)
     errors: dict[str, float] = {}
     deviations: dict[str, float] = {}
@@ -282,6 +284,7 @@ def row_of(job: Job) -> dict[str, Any]:
     return {
         "scene": name, "mistake": mistake, "kind": kind, "seed": seed, "level": result.verdict.level, "told": told,
         "errors": errors, "deviations": {k: None if math.isnan(v) else v for k, v in deviations.items()},
+        "seconds": round(time.process_time() - began, 1),
     }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from diffloom.interfaces import (
     StoreAll,
     Surface,
     Trajectory,
+    complete_memory,
 )
 from diffloom.interfaces.params import is_per_scene
 from diffloom.plugins import PluginError, get_integrator, integrators
@@ -90,7 +91,7 @@ def simulate(
     scheme = get_integrator(chosen)() if isinstance(chosen, str) else chosen
     if not isinstance(scheme, Integrator):
         raise InputError(f"integrator: got {integrator!r}; expected a name such as 'semi_implicit', or an Integrator")
-    start = state if state is not None else model.initial_state(given)
+    start = complete_memory(state or model.initial_state(given), model.memory, model.axes)
     dynamics = model.dynamics(given, inputs)
     reason = scheme.refuses(dynamics)
     if reason is not None:
@@ -158,17 +159,17 @@ def _simulate_batch(
 
     def one(_: Tensor, given: dict[str, Tensor], rows: dict[str, Tensor], sets: Any) -> Any:
         values = Params({**shared, **given}, params.dtype, params.checked)
-        at = start if sets is None else State(sets[0], sets[1], time)
+        at = start if sets is None else State(sets[0], sets[1], time, sets[2])
         inputs = Control({**for_all, **rows})
         path = simulate(model, values, dt=dt, steps=longest, control=inputs, state=at, **how)
         found.append(path)
-        return dict(path.sets)
+        return dict(path.sets), dict(path.memory)
 
     numbers = torch.arange(batch)
     with explain_batch_errors(type(model).__name__):
-        sets = torch.vmap(one, in_dims=(0, 0, 0, None if states is None else 0))(numbers, own, rows, states)
+        sets, memory = torch.vmap(one, in_dims=(0, 0, 0, None if states is None else 0))(numbers, own, rows, states)
     q, u = ({name: pair[k] for name, pair in sets.items()} for k in (0, 1))
-    path = Trajectory(q, u, found[0].times, batch)
+    path = Trajectory(q, u, found[0].times, batch, memory=memory)
     return path if lengths is None else _pad_trajectory(path, lengths, dt, time)
 
 
@@ -199,7 +200,7 @@ def _pad_trajectory(path: Trajectory, lengths: list[int], dt: float, start: floa
 
     q = {name: pad(x) for name, (x, _) in path.sets.items()}
     u = {name: pad(v) for name, (_, v) in path.sets.items()}
-    return Trajectory(q, u, path.times, path.batch, mask)
+    return Trajectory(q, u, path.times, path.batch, mask, {name: pad(x) for name, x in path.memory.items()})
 
 
 def _controls(
@@ -220,7 +221,7 @@ def _controls(
 
 
 def _states(model: Model, params: Params, state: State | None, batch: int) -> tuple[Any, State | None]:
-    """Return q and u of each scene, or the shared state."""
+    """Return q, u and internal variables of each scene, or the shared state."""
     if state is None:
         return None, None
     usual = model.initial_state(params.scene(0))
@@ -232,7 +233,9 @@ def _states(model: Model, params: Params, state: State | None, batch: int) -> tu
                 f"state: q has shape {tuple(x.shape)} and u {tuple(v.shape)} for a batch of {batch}; expected "
                 f"({batch}, nodes, ...) in both, or (nodes, ...) for all scenes"
             )
-    return tuple({name: pair[k] for name, pair in state.sets.items()} for k in (0, 1)), None
+    narrow = {spec.name: len(spec.shape) for spec in model.memory}
+    memory = {name: v.expand(batch, *v.shape) if v.dim() == narrow.get(name) else v for name, v in state.memory.items()}
+    return (*({name: pair[k] for name, pair in state.sets.items()} for k in (0, 1)), memory), None
 
 
 def batch_surface(model: Model, trajectory: Trajectory, params: Params) -> Surface:
@@ -262,9 +265,9 @@ def batch_surface(model: Model, trajectory: Trajectory, params: Params) -> Surfa
     shared = {name: value for name, value in params.items() if name not in own}
     whole = {k: {name: pair[k] for name, pair in trajectory.sets.items()} for k in (0, 1)}
 
-    def one(_: Tensor, given: dict[str, Tensor], q: Any, u: Any) -> Any:
+    def one(_: Tensor, given: dict[str, Tensor], q: Any, u: Any, memory: Any) -> Any:
         values = Params({**shared, **given}, params.dtype, params.checked)
-        surface = model.surface(Trajectory(q, u, trajectory.times), values)
+        surface = model.surface(Trajectory(q, u, trajectory.times, memory=memory), values)
         image = None if surface.texture is None else surface.texture.image
         if image is not None and (is_mapped(image) or image.dim() == 4):
             raise BatchError("batch_surface: the texture differs by scene or frame; draw these scenes one by one")
@@ -274,7 +277,7 @@ def batch_surface(model: Model, trajectory: Trajectory, params: Params) -> Surfa
         return surface.vertices, surface.colours.expand(len(surface), -1, -1)
 
     with explain_batch_errors(f"{type(model).__name__}.surface"):
-        drawn = torch.vmap(one)(torch.arange(batch), own, whole[0], whole[1])
+        drawn = torch.vmap(one)(torch.arange(batch), own, whole[0], whole[1], dict(trajectory.memory))
     colours = drawn[1].flatten(0, 1) if len(drawn) > 1 else kept[0].colours
     if len(drawn) == 1 and colours is not None and colours.dim() == 3:
         colours = colours.repeat(batch, 1, 1)

@@ -11,7 +11,7 @@ from fitting_toys import ToySteps
 from PIL import Image
 from toy_scenes import toy_scene
 
-from diffloom.interfaces import Checkpointed, Control, InputError, NoGradient, StoreAll
+from diffloom.interfaces import Checkpointed, Control, InputError, NoGradient, ParamSpec, StoreAll
 from diffloom.plugins import get_model
 from diffloom_control.goals import Goal, make_goal_target, make_pose_goal
 from diffloom_control.networks import (
@@ -37,13 +37,15 @@ from diffloom_fitting import (
     run_search,
 )
 from diffloom_fitting.fits import fit
-from diffloom_fitting.goal_outcome import GoalOutcome, measure_goal
+from diffloom_fitting.goal_outcome import GoalOutcome, measure_goal, measure_goal_at_half_step
 from diffloom_fitting.losses import CentreError, Moments
 from diffloom_fitting.objective import Objective
 from diffloom_fitting.optimisers import Adam, Lbfgs, LineScan, Progress
 from diffloom_fitting.optimisers.line_scan import shortest_step
+from diffloom_fitting.results import decode_result, result_data
 from diffloom_fitting.scene import Policy, Scene, View
 from diffloom_fitting.targets import Target, synthesise
+from diffloom_fitting.trust.goal_verdict import list_limits
 from diffloom_fitting.unknowns import resolve
 from diffloom_studio.report import write_report
 
@@ -364,7 +366,8 @@ def test_the_report_of_a_control_run_shows_the_motion(tmp_path):
     assert (tmp_path / "motion.mp4").stat().st_size > 1000
     assert "<h2>Motion</h2>" in page
     assert "push over time" in page
-    assert "Verdict" not in page
+    assert result.verdict.level in page
+    assert result.goal.text in result.verdict.explained.text
     assert f"IoU {result.goal.iou:.2f}" in page
 
 
@@ -384,10 +387,66 @@ def _wanted(place):
     return Target(torch.zeros(1), q=torch.tensor([[place]], dtype=torch.float64), goal=True)
 
 
-def test_a_fit_with_a_goal_is_not_judged_as_an_estimate():
+def test_a_goal_that_is_reached_is_green_and_has_no_deviation():
     scene = toy_scene()
-    goal = aim()
-    found = fit(scene, goal, {"drag": 0.4}, iterations=2)
-    assert found.uncertainty == "not asked for"
-    assert "goal" in str(found)
-    assert json.dumps(found.goal.iou)
+    goal = replace(synthesise(scene, {"velocity": [3.0, 2.0, 0.0]}).select([-1]), goal=True)
+    found = fit(scene, goal, {"velocity": [2.8, 2.1, 0.0]})
+    verdict = found.verdict
+    assert verdict.level == "green", str(verdict)
+    assert found.estimates[0].deviation is None
+    assert not found.estimates[0].caveat
+    assert verdict.explained.text.startswith("yes: reached the goal, IoU 1.00")
+    assert str(found).startswith("verdict: green")
+    read = decode_result(json.loads(json.dumps(result_data(found))))
+    assert read.verdict == verdict
+    assert read.goal == found.goal
+
+
+def test_a_goal_that_is_missed_is_red_and_its_search_is_judged():
+    away = replace(synthesise(toy_scene(), {"velocity": [-5.0, 2.0, 0.0]}).select([-1]), goal=True)
+    found = fit(toy_scene(), away, {"drag": 0.4})
+    assert found.verdict.level == "red", str(found.verdict)
+    assert found.verdict.explained.text.startswith("no: did not reach the goal, IoU 0.")
+    assert found.verdict.converged.text.startswith("yes: no step along the gradient lowers the loss")
+    early = fit(toy_scene(), aim(), {"velocity": [2.2, 2.0, 0.0]}, optimiser=Adam(rate=1e-3), iterations=1)
+    assert "run more iterations" in early.verdict.converged.text
+
+
+def test_what_a_goal_leaves_open_is_said():
+    class Heavy(type(toy_scene().model)):
+        @property
+        def specs(self):
+            return (*super().specs, ParamSpec("mass", 1.0, "kg", "inertia", (), (0.0, None)))
+
+    model = Heavy()
+    scene = replace(toy_scene(), model=model, params=model.params(torch.float64))
+    found = fit(scene, aim(), {"velocity": [2.9, 2.1, 0.0], "mass": 2.0})
+    assert found.verdict.identifiable.level == "amber"
+    assert "the goal does not depend on mass" in found.verdict.identifiable.text
+    both = fit(toy_scene(), aim().select([-1]), {"velocity": [2.9, 2.1, 0.0], "gravity": 9.0})
+    assert (
+        "so other values reach it as well" in both.verdict.identifiable.text or "all" in both.verdict.identifiable.text
+    )
+
+
+def test_a_control_at_its_largest_size_is_named():
+    scene = toy_scene()
+    rows = torch.ones(scene.steps, dtype=torch.float64)
+    rows[: scene.steps // 2] = 0.1
+    held = replace(scene, control={"push": torch.stack([5.0 * rows, 0.0 * rows, 0.0 * rows], dim=1)})
+    experiment = Experiment(held, aim(), [Unknown("drag", 0.4), Unknown("gravity", 9.999, bounds=(1.0, 10.0))])
+    told = list_limits(experiment, experiment.start())
+    assert told[0] == "gravity is at its limit 10"
+    assert told[1].startswith("push is at its largest size, 5, in ")
+
+
+def test_a_goal_that_holds_for_one_step_alone_is_amber():
+    """A stiff spring that the step resolves badly: half the step ends elsewhere."""
+    scene = replace(toy_scene(), dt=0.04)
+    stiff = replace(scene, params=scene.model.params(torch.float64, drag=40.0))
+    goal = replace(synthesise(stiff, {"velocity": [3.0, 2.0, 0.0]}).select([-1]), goal=True)
+    experiment = Experiment(stiff, goal, [Unknown("velocity", [3.0, 2.0, 0.0])])
+    half = measure_goal_at_half_step(experiment, experiment.start())
+    whole = measure_goal(experiment, experiment.start())
+    assert whole.iou == pytest.approx(1.0)
+    assert half.iou < whole.iou

@@ -79,6 +79,12 @@ def test_a_mistake_within_tolerances_is_covered_and_one_beyond_is_named():
     assert '[assumed] "' in rolled.verdict.explained.text
 
 
+def test_a_stated_tolerance_of_the_drawn_size_is_that_of_the_ruler():
+    told = run_fit(Experiment(scene_of(), recording(scene_of()), TRUTH, assumed={"appearance.size": 0.03}))
+    assert entry(told, "size").tolerance == pytest.approx(0.03)
+    assert entry(told, "size").stated
+
+
 def test_a_roll_that_is_sought_is_found_and_its_tolerance_is_its_prior():
     experiment = Experiment(
         scene_of(), recording(scene_of(roll=2.0)), TRUTH, assumed={"camera.roll": "seek"}

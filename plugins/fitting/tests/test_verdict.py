@@ -149,6 +149,18 @@ def test_losses_that_are_no_squares_and_states():
     assert overlap.estimates[0].deviation is None
     states = fit(scene, target, START, loss=StateError())
     assert states.verdict.visible.text == "yes: states were compared, not images"
+    assert states.verdict.explained.text == "yes: the fit follows 100 % of the states' motion"
+    assert states.verdict.level == "green"
+
+
+def test_states_that_a_model_cannot_follow_are_said():
+    scene = toy_scene(steps=20)
+    target = synthesise(scene, TRUTH)
+    backwards = replace(target, q=target.q.flip(0))
+    result = fit(scene, backwards, {"drag": 0.3}, loss=StateError())
+    assert result.verdict.explained.level == "red"
+    assert "% of the states' motion" in result.verdict.explained.text
+    assert result.estimates[0].caveat == "± withheld"
 
 
 def test_a_motion_that_blows_up_with_its_step_is_an_error():

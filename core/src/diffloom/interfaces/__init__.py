@@ -20,6 +20,7 @@ from diffloom.interfaces.integrator import (
 )
 from diffloom.interfaces.joining import join_surfaces
 from diffloom.interfaces.light import AmbientLight, DirectionalLight, HarmonicLight, Light, PointLight
+from diffloom.interfaces.memory import MemorySpec, complete_memory
 from diffloom.interfaces.model import Model
 from diffloom.interfaces.params import Params, ParamSpec, check_param_names, make_params
 from diffloom.interfaces.renderer import Capabilities, Image, Renderer
@@ -46,6 +47,7 @@ __all__ = [
     "Integrator",
     "Light",
     "Material",
+    "MemorySpec",
     "Model",
     "NoGradient",
     "ParamSpec",
@@ -61,6 +63,7 @@ __all__ = [
     "Texture",
     "Trajectory",
     "check_param_names",
+    "complete_memory",
     "join_stresses",
     "join_surfaces",
     "make_params",

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from diffloom.interfaces.example import ExampleSettings
 from diffloom.interfaces.integrator import Dynamics
+from diffloom.interfaces.memory import MemorySpec
 from diffloom.interfaces.params import Params, ParamSpec, batch_params, make_params
 from diffloom.interfaces.state import Control, State, Trajectory
 from diffloom.interfaces.surface import Stress, Surface
@@ -42,6 +43,11 @@ class Model(ABC):
     def axes(self) -> Mapping[str, int]:
         """Lengths of the axes that parameter shapes name, such as ``{"particles": 54, "tets": 100}``."""
 
+    @property
+    def memory(self) -> tuple[MemorySpec, ...]:
+        """Declared internal variables of nodes or elements, in a fixed order; none by default."""
+        return ()
+
     @abstractmethod
     def initial_state(self, params: Params) -> State:
         """Return the state at time 0, differentiable with respect to the parameters that set it.
@@ -50,7 +56,7 @@ class Model(ABC):
             params: Parameters of one scene.
 
         Returns:
-            State with q and u of each node set.
+            State with q and u of each node set. Internal variables that it leaves out have their declared start values.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""State at one time, controls per step, and trajectories of saved states."""
+"""State at one time, controls per step, and trajectories of saved states, with internal variables by name."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def _pairs(owner: str, q: Given, u: Given) -> dict[str, Pair]:
 
 
 class _Sets:
-    """Base of states and trajectories: tensors q and u of each node set."""
+    """Base of states and trajectories: tensors q and u of each node set, and internal variables by name."""
 
     sets: Mapping[str, Pair]
+    memory: Mapping[str, Tensor]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,11 +75,14 @@ class State(_Sets):
             (dq = 7); other systems document their own.
         u: Velocities (nodes, du): [m/s] of particles; [m/s] and angular [rad/s] in the world frame of bodies (du = 6).
         time: Time [s], 0 by default.
+        memory: Internal variables by name, (nodes or elements, ...), as ``Model.memory`` declares them. Variables that
+            are left out have their declared start values.
     """
 
-    def __init__(self, q: Given, u: Given, time: float = 0.0) -> None:
+    def __init__(self, q: Given, u: Given, time: float = 0.0, memory: Mapping[str, Tensor] | None = None) -> None:
         self.sets = _pairs("State", q, u)
         self.time = time
+        self.memory = dict(memory or {})
         for name, (x, v) in self.sets.items():
             at = f" of {name!r}" if name else ""
             if x.dim() < 1 or v.dim() < 1 or x.shape[0] != v.shape[0]:
@@ -92,7 +96,9 @@ class State(_Sets):
         return State(*self._get_set(name), self.time)
 
     def __repr__(self) -> str:
-        return f"State({', '.join(f'{name or chr(113)}: {tuple(x.shape)}' for name, (x, _) in self.sets.items())})"
+        shapes = {name or "q": x.shape for name, (x, _) in self.sets.items()}
+        shapes |= {name: value.shape for name, value in self.memory.items()}
+        return f"State({', '.join(f'{name}: {tuple(shape)}' for name, shape in shapes.items())})"
 
     def check_finite(self) -> State:
         """Return the state itself if all values are finite.
@@ -106,6 +112,8 @@ class State(_Sets):
         for name, (x, v) in self.sets.items():
             check_finite(f"State{f'[{name!r}]' if name else ''}.q", x)
             check_finite(f"State{f'[{name!r}]' if name else ''}.u", v)
+        for name, value in self.memory.items():
+            check_finite(f"State.memory[{name!r}]", value)
         return self
 
 
@@ -162,12 +170,22 @@ class Trajectory(_Sets):
         mask: (batch, frames), True for frames within the length of their scene; None if all are. Later frames repeat
             the
             scene's last one, without gradient.
+        memory: Internal variables by name, (frames, nodes or elements, ...), in a batch with a leading axis of scenes.
     """
 
-    def __init__(self, q: Given, u: Given, times: Tensor, batch: int | None = None, mask: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        q: Given,
+        u: Given,
+        times: Tensor,
+        batch: int | None = None,
+        mask: Tensor | None = None,
+        memory: Mapping[str, Tensor] | None = None,
+    ) -> None:
         self.sets = _pairs("Trajectory", q, u)
         self.times = times
         self.batch, self.mask = batch, mask
+        self.memory = dict(memory or {})
         at = 0 if batch is None else 1
         for x, v in self.sets.values():
             if not x.shape[at] == v.shape[at] == times.shape[0]:
@@ -191,6 +209,7 @@ class Trajectory(_Sets):
             {name: x[number] for name, (x, _) in self.sets.items()},
             {name: v[number] for name, (_, v) in self.sets.items()},
             self.times,
+            memory={name: value[number] for name, value in self.memory.items()},
         )
 
     def __len__(self) -> int:
@@ -211,6 +230,7 @@ class Trajectory(_Sets):
             {name: x[at] for name, (x, _) in self.sets.items()},
             {name: v[at] for name, (_, v) in self.sets.items()},
             float(self.times[which]),
+            {name: value[at] for name, value in self.memory.items()},
         )
 
     @property
@@ -235,4 +255,5 @@ class Trajectory(_Sets):
             self.times[index],
             self.batch,
             None if self.mask is None else self.mask[:, index],
+            {name: value[at] for name, value in self.memory.items()},
         )

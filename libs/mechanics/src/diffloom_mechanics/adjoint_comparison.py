@@ -171,14 +171,17 @@ def _element_runner(term: ElementTerm, made: Any) -> Any:
 
     def run(adjoint: Any, point: Point) -> Mapping[str, NDArray[Any]]:
         grads = tuple(map(np.zeros_like, data[len(term.constants) :]))
+        memory = _remembered(term, point, term.count)
+        grown = tuple(map(np.zeros_like, memory))
         ends = [int(end.of) for end in made.ends]
         forces = [point.normal(*point.u[n].shape) for n in ends]
         slots = [np.zeros(tuple(end.slots.q.shape)) for end in made.ends for _ in "qu"]
         states = [x for n, nodes in zip(ends, corners, strict=True) for x in (point.q[n], point.u[n], nodes)]
         for _ in range(PLACES):
             e = int(point.random.integers(term.count))
-            adjoint(e, point.clock, *states, *data, *forces, *slots, *grads)
-        return _named(names, grads, {f"state {k}": slot for k, slot in enumerate(slots)})
+            adjoint(e, point.clock, *states, *memory, *data, *forces, *slots, *grown, *grads)
+        found = {f"state {k}": slot for k, slot in enumerate(slots)}
+        return _named(names, grads, {**found, **dict(zip(["memory"] * len(grown), grown, strict=True))})
 
     return run
 
@@ -192,13 +195,30 @@ def _node_runner(n: int, term: NodeTerm, made: Any) -> Any:
         grads, found = tuple(map(np.zeros_like, data[len(term.constants) :])), []
         adj_f = point.normal(*point.u[n].shape)
         space = tuple(map(np.copy, work))
+        memory = _remembered(term, point, len(adj_f))
+        grown = tuple(map(np.zeros_like, memory))
         allowed = np.arange(len(adj_f)) if term.only is None else np.flatnonzero(term.only)
         for _ in range(min(PLACES, len(allowed))):
             i = int(point.random.choice(allowed))
-            found.append(flat_numbers(adjoint(i, point.clock, point.q[n], point.u[n], *data, *space, adj_f, *grads)))
-        return _named(names, grads, {"state": np.array(found)})
+            state = (point.q[n], point.u[n], *memory)
+            found.append(flat_numbers(adjoint(i, point.clock, *state, *data, *space, adj_f, *grown, *grads)))
+        return _named(
+            names, grads, {"state": np.array(found), **dict(zip(["memory"] * len(grown), grown, strict=True))}
+        )
 
     return run
+
+
+def _remembered(term: ElementTerm | NodeTerm, point: Point, count: int) -> Arrays:
+    """Return the memory of a term near its start, as a tuple of one array or of none."""
+    if not term.memory:
+        return ()
+    starts = [np.asarray(spec.start, dtype=np.float64) for spec in term.memory]
+    rows = [
+        np.broadcast_to(s, (count, *spec.row)).reshape(count, -1) for s, spec in zip(starts, term.memory, strict=True)
+    ]
+    whole = np.concatenate(rows, axis=1)
+    return (whole + 0.1 * point.normal(*whole.shape),)
 
 
 def _named(names: list[str], grads: Arrays, others: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

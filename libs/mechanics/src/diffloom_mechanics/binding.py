@@ -19,17 +19,19 @@ from diffloom_mechanics.records import (
     ElementRecord,
     Grads,
     Incoming,
+    MemoryRecord,
     NodeKind,
     NodesGrads,
     NodesRecord,
     NodeTermRecord,
+    RememberedRows,
     SceneStageRecord,
     SceneTermRecord,
     SlotRows,
     StageRecord,
     SystemRecord,
 )
-from diffloom_mechanics.terms import ElementTerm, NodeTerm
+from diffloom_mechanics.terms import ElementTerm, NodeTerm, count_memory
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,25 @@ class CompiledSystem:
     def has_adjoints(self) -> bool:
         """True if each device function brings its adjoint."""
         terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
-        return all(t.adjoint is not None for t in terms) and all(nodes.has_adjoints for _, nodes in self.sets)
+        brought = all(t.adjoint is not None and bool(t.update) == bool(t.update_adjoint) for t in terms)
+        return brought and all(nodes.has_adjoints for _, nodes in self.sets)
+
+    @cached_property
+    def remembering(self) -> tuple[ElementTerm | NodeTerm, ...]:
+        """Terms with memory; its tensors follow the coordinates of the node sets in this order."""
+        terms: tuple[ElementTerm | NodeTerm, ...] = (*self.elements, *self.nodes)
+        return tuple(term for term in terms if term.memory)
+
+    def count_rows(self, term: ElementTerm | NodeTerm) -> int:
+        """Return the number of elements of a term, or of nodes that it acts on.
+
+        Args:
+            term: Element or node term of this system.
+
+        Returns:
+            The number.
+        """
+        return term.count if isinstance(term, ElementTerm) else self.sets[self.index(term.on)][1].count
 
     @cached_property
     def has_stages(self) -> bool:
@@ -133,9 +153,11 @@ class Binding:
         asked = system.split(needed if needed is not None else [True] * len(tensors))
         count = len(system.sets)
         self._ends: list[list[ElementEnd]] = [[] for _ in system.elements]
+        self._of_updates: dict[tuple[int, int], SlotRows] = {}
         sets = [self._nodes(n, parts, asked[n]) for n in range(count)]
         elements = [self._element(k, term, parts[count + k]) for k, term in enumerate(system.elements)]
-        self.record = SystemRecord(tuple(sets), tuple(elements))
+        memory = tuple(Const(count + k) for k in range(len(system.remembering)))
+        self.record = SystemRecord(tuple(sets), tuple(elements), memory)
         self.force_matters = any(nodes.kind.force_matters for nodes in sets)
         self.bound = BoundRecord(self.record)
 
@@ -144,8 +166,8 @@ class Binding:
         """Nodes without terms, for pipelines that take the force as input: one program serves all systems of these
         kinds of node.
         """
-        sets = (nodes._replace(incoming=None, rows=None, terms=()) for nodes in self.record.sets)
-        return BoundRecord(SystemRecord(tuple(sets), ()))
+        sets = (nodes._replace(incoming=None, rows=None, terms=(), remembered=None) for nodes in self.record.sets)
+        return BoundRecord(SystemRecord(tuple(sets), (), ()))
 
     def gradients(self) -> Gradients:
         """Return zeroed cotangents of every tensor."""
@@ -154,6 +176,7 @@ class Binding:
     def _nodes(self, n: int, parts: list[tuple[Tensor, ...]], asked: tuple[bool, ...]) -> NodesRecord:
         """Return the record of a node set."""
         system, nodes = self.system, self.system.sets[n][1]
+        remembered = self._update_slots(n, nodes)
         incoming, rows = self._slots(n, nodes)
         make = self._node_term if system.scenes == 1 else self._scene_term
         terms = [
@@ -162,25 +185,58 @@ class Binding:
             if system.index(term.on) == n
         ]
         arrays = tuple(t.contiguous() for t in parts[n])
-        return NodesRecord(Const(n), build_kind(nodes, asked), nodes.count, arrays, incoming, rows, tuple(terms))
+        kind = build_kind(nodes, asked)
+        return NodesRecord(Const(n), kind, nodes.count, arrays, incoming, rows, tuple(terms), remembered)
 
     def _slots(self, n: int, nodes: NodeSet) -> tuple[Incoming | None, SlotRows | None]:
         """Return the rows that the nodes of a set gather, and add the parts of the rows to the elements' ends."""
-        ends = [
+        ends = self._list_ends(n)
+        if not ends:
+            return None, None
+        gather: Gather = get_gather([(term.name, corners) for _, term, corners in ends], nodes.count)
+        rows, parts = self._make_rows(gather, ends, nodes.slot)
+        for (k, _, _), padded_corners, views in zip(ends, gather.corners, parts, strict=True):
+            end = ElementEnd(Const(n), self._index(padded_corners), views, self._of_updates.get((k, n)))
+            self._ends[k].append(end)
+        return Incoming(self._index(gather.starts), self._index(gather.slots)), rows
+
+    def _update_slots(self, n: int, nodes: NodeSet) -> RememberedRows | None:
+        """Return the rows that the nodes of a set gather from updates of memory, and keep the parts of each term."""
+        ends = [(k, term, corners) for k, term, corners in self._list_ends(n) if term.memory]
+        if not ends:
+            return None
+        gather: Gather = get_gather([(term.name, corners) for _, term, corners in ends], nodes.count)
+        rows, parts = self._make_rows(gather, ends, nodes.slot)
+        self._of_updates |= {(k, n): views for (k, _, _), views in zip(ends, parts, strict=True)}
+        return RememberedRows(Incoming(self._index(gather.starts), self._index(gather.slots)), rows)
+
+    def _list_ends(self, n: int) -> list[tuple[int, ElementTerm, np.ndarray[Any, Any]]]:
+        """Return number, term and corners of each element term in a node set."""
+        return [
             (k, term, corners)
             for k, term in enumerate(self.system.elements)
             for name, corners in term.corners.items()
             if self.system.index(name) == n
         ]
-        if not ends:
-            return None, None
-        gather: Gather = get_gather([(term.name, corners) for _, term, corners in ends], nodes.count)
-        rows = SlotRows(*(self._zeros(gather.rows + 1, nodes.slot) for _ in range(3)))
-        for (k, term, corners), offset, padded_corners in zip(ends, gather.offsets, gather.corners, strict=True):
-            shape = (pad_count(term.count), corners.shape[1], nodes.slot)
-            views = SlotRows(*(r[offset : offset + shape[0] * shape[1]].view(shape) for r in rows))
-            self._ends[k].append(ElementEnd(Const(n), self._index(padded_corners), views))
-        return Incoming(self._index(gather.starts), self._index(gather.slots)), rows
+
+    def _make_rows(
+        self, gather: Gather, ends: list[tuple[int, ElementTerm, np.ndarray[Any, Any]]], slot: int
+    ) -> tuple[SlotRows, list[SlotRows]]:
+        """Return the rows of all element terms in a node set, and the part of each."""
+        rows, parts = SlotRows(*(self._zeros(gather.rows + 1, slot) for _ in range(3))), []
+        for (_, term, corners), offset in zip(ends, gather.offsets, strict=True):
+            shape = (pad_count(term.count), corners.shape[1], slot)
+            parts.append(SlotRows(*(r[offset : offset + shape[0] * shape[1]].view(shape) for r in rows)))
+        return rows, parts
+
+    def _memory(self, term: ElementTerm | NodeTerm) -> tuple[MemoryRecord, ...]:
+        """Return the memory of a term as a tuple of one record, or of none."""
+        if not term.memory:
+            return ()
+        system = self.system
+        place = next(k for k, other in enumerate(system.remembering) if other is term)
+        at, width = Const(len(system.sets) + place), Const(count_memory(term.memory))
+        return (MemoryRecord(at, width, system.count_rows(term), term.update, term.update_adjoint),)
 
     def _element(self, k: int, term: ElementTerm, params: tuple[Tensor, ...]) -> ElementRecord:
         """Return the record of an element term."""
@@ -190,7 +246,9 @@ class Binding:
         )
         order = [self.system.index(name) for name in term.corners]
         ends = sorted(self._ends[k], key=lambda end: order.index(int(end.of)))
-        return ElementRecord(term.force, term.adjoint, term.simd, pad_count(term.count), tuple(ends), data)
+        # Memory has one row per element, without padding to whole lane runs.
+        lanes, size = (False, term.count) if term.memory else (term.simd, pad_count(term.count))
+        return ElementRecord(term.force, term.adjoint, lanes, size, tuple(ends), data, self._memory(term))
 
     def _node_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord:
         """Return the record of a node term."""
@@ -204,6 +262,7 @@ class Binding:
             reads,
             tuple(StageRecord(s.count, s.body) for s in term.stages),
             tuple(StageRecord(s.count, s.body) for s in term.adjoint_stages),
+            self._memory(term),
         )
 
     def _scene_term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord | SceneTermRecord:
@@ -224,6 +283,7 @@ class Binding:
             reads,
             tuple(SceneStageRecord(s.count * scenes, s.body, s.count) for s in term.stages),
             tuple(SceneStageRecord(s.count * scenes, s.body, s.count) for s in term.adjoint_stages),
+            self._memory(term),
             system.sets[system.index(term.on)][1].count // scenes,
             0 if term.reads is None else system.sets[system.index(term.reads)][1].count // scenes,
         )

@@ -27,7 +27,7 @@ from diffloom_kernels.derive import (
 )
 from diffloom_mechanics.binding import CompiledSystem
 from diffloom_mechanics.node_sets import NodeMotion, NodeSet
-from diffloom_mechanics.terms import ElementTerm, NodeTerm
+from diffloom_mechanics.terms import ElementTerm, NodeTerm, count_memory
 
 
 def make_clock(name: str) -> Record:
@@ -58,7 +58,14 @@ def node_adjoint(term: NodeTerm, dq: int, du: int) -> Any:
         what = "passes before the node pass" if term.stages else "another node set"
         raise UnderivableError(f"term {term.name!r}: it reads {what}; write its adjoint by hand")
     kinds = tuple("real" if kind == "float" else "whole" for _, kind in term.work)
-    return _node_adjoint(term.force, constants_key(term.constants), len(term.params), kinds, dq, du)
+    key = constants_key(term.constants)
+    return _node_adjoint(term.force, key, len(term.params), kinds, dq, du, bool(term.memory))
+
+
+def node_update_adjoint(term: NodeTerm, dq: int, du: int) -> Any:
+    """Return the derived adjoint of an update of the memory of single nodes."""
+    key = constants_key(term.constants)
+    return _node_adjoint(term.update, key, len(term.params), (), dq, du, True, count_memory(term.memory))
 
 
 def constants_key(arrays: tuple[Any, ...]) -> tuple[bool, ...]:
@@ -72,24 +79,37 @@ def _arrays(names: list[str], real: tuple[bool, ...]) -> list[Array]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _node_adjoint(force: Any, real: tuple[bool, ...], count: int, work: tuple[str, ...], dq: int, du: int) -> Any:
-    """Return the memoised adjoint of a force on single nodes."""
+def _node_adjoint(
+    force: Any,
+    real: tuple[bool, ...],
+    count: int,
+    work: tuple[str, ...],
+    dq: int,
+    du: int,
+    memory: bool,
+    updates: int = 0,
+) -> Any:
+    """Return the memoised adjoint of a force on single nodes, or of an update of ``updates`` numbers of memory."""
     names = parameter_names(force)
     i, t, q, u, *rest = names
+    kept, rest = (rest[:1], rest[1:]) if memory else ([], rest)
     data, given = rest[: len(real)], rest[len(real) : len(real) + count]
     spaces = [Array(name, kind) for name, kind in zip(rest[len(real) + count :], work, strict=True)]
-    args = (Whole(i, own=True), make_clock(t), Array(q, "state"), Array(u, "state"), *_arrays(data, real),
-            *parameters(given), *spaces)  # fmt: skip
+    args = (Whole(i, own=True), make_clock(t), Array(q, "state"), Array(u, "state"), *parameters(kept),
+            *_arrays(data, real), *parameters(given), *spaces)  # fmt: skip
 
     def results(found: Cotangents, states: States) -> list[str]:
         return [node_cotangents(found, states, q, dq), node_cotangents(found, states, u, du)]
 
     def seed(found: Cotangents, result: Any) -> None:
+        if updates:
+            found.given(result, "adj")
+            return
         row = ", ".join(f"adj_f[{i}, {c}]" for c in range(du))
         text = f"{found.writer(ld3)}(adj_f, {i})" if du == 3 else f"({row},)"
         found.add(result, found.writer.name(text, "adj_result", du))
 
-    extra = ("adj_f", *(f"adj_{name}" for name in given))
+    extra = ("adj" if updates else "adj_f", *(f"adj_{name}" for name in (*kept, *given)))
     convention = Convention(args, extra, seed, results, number_in(q))
     return derive_by_convention(force, convention)
 
@@ -97,25 +117,41 @@ def _node_adjoint(force: Any, real: tuple[bool, ...], count: int, work: tuple[st
 def element_adjoint(term: ElementTerm, widths: tuple[tuple[int, int], ...]) -> Any:
     """Return the derived adjoint of a force over elements; ``widths`` are (dq, du) of each node set they join."""
     corners = tuple(nodes.shape[1] for nodes in term.corners.values())
-    return _element_adjoint(term.force, constants_key(term.constants), len(term.params), corners, widths)
+    key = constants_key(term.constants)
+    return _element_adjoint(term.force, key, len(term.params), corners, widths, bool(term.memory))
+
+
+def element_update_adjoint(term: ElementTerm, widths: tuple[tuple[int, int], ...]) -> Any:
+    """Return the derived adjoint of an update of elements' memory; ``widths`` as for ``element_adjoint``."""
+    corners = tuple(nodes.shape[1] for nodes in term.corners.values())
+    key = constants_key(term.constants)
+    return _element_adjoint(term.update, key, len(term.params), corners, widths, True, True)
 
 
 @functools.lru_cache(maxsize=1024)
 def _element_adjoint(
-    force: Any, real: tuple[bool, ...], count: int, corners: tuple[int, ...], widths: tuple[tuple[int, int], ...]
+    force: Any,
+    real: tuple[bool, ...],
+    count: int,
+    corners: tuple[int, ...],
+    widths: tuple[tuple[int, int], ...],
+    memory: bool,
+    updates: bool = False,
 ) -> Any:
-    """Return the memoised adjoint of a force over elements."""
+    """Return the memoised adjoint of a force over elements, or of an update of their memory."""
     names = parameter_names(force)
     e, t, *rest = names
     ends = [rest[3 * k : 3 * k + 3] for k in range(len(corners))]
     rest = rest[3 * len(corners) :]
+    kept, rest = (rest[:1], rest[1:]) if memory else ([], rest)
     data, given, outs = rest[: len(real)], rest[len(real) : len(real) + count], rest[len(real) + count :]
     forces = [f"adj_{name}" for name in outs]
     args: list[Any] = [Whole(e, own=True), make_clock(t)]
     for q, u, nodes in ends:
         args += [Array(q, "state", nodes), Array(u, "state", nodes), Array(nodes, "whole")]
-    args += [*_arrays(data, real), *parameters(given)]
-    args += [Array(out, "slots", end[2], adj) for out, end, adj in zip(outs, ends, forces, strict=True)]
+    args += [*parameters(kept), *_arrays(data, real), *parameters(given)]
+    joined = zip(outs, ends, forces, strict=True) if not updates else ()
+    args += [Array(out, "slots", end[2], adj) for out, end, adj in joined]
 
     def results(found: Cotangents, states: States) -> list[str]:
         for (q, u, _), number, (dq, du) in zip(ends, corners, widths, strict=True):
@@ -124,8 +160,14 @@ def _element_adjoint(
         return []
 
     states = tuple(f"adj_{name}" for q, u, _ in ends for name in (q, u))
-    extra = (*forces, *states, *(f"adj_{name}" for name in given))
-    convention = Convention(tuple(args), extra, lambda found, result: None, results, number_in(ends[0][0]))
+    extra = ("adj",) if updates else tuple(forces)
+    extra = (*extra, *states, *(f"adj_{name}" for name in (*kept, *given)))
+
+    def seed(found: Cotangents, result: Any) -> None:
+        if updates:
+            found.given(result, "adj")
+
+    convention = Convention(tuple(args), extra, seed, results, number_in(ends[0][0]))
     return derive_by_convention(force, convention)
 
 
@@ -200,14 +242,29 @@ def complete_term(term: Any, sets: Mapping[str, NodeSet]) -> Any:
         term: ElementTerm or NodeTerm.
         sets: Node sets by name.
     """
-    if term.adjoint is not None or term.force is None:
+    forces = term.adjoint is None and term.force is not None
+    updates = term.update_adjoint is None and term.update is not None
+    if not forces and not updates:
         return term
     only = next(iter(sets.values()))
+    made: dict[str, Any] = {}
     if isinstance(term, ElementTerm):
-        joined = [sets.get(name, only) for name in term.corners]
-        return replace(term, adjoint=element_adjoint(term, tuple((nodes.dq, nodes.du) for nodes in joined)))
+        joined = tuple((nodes.dq, nodes.du) for nodes in (sets.get(name, only) for name in term.corners))
+        if forces:
+            made["adjoint"] = element_adjoint(term, joined)
+        if updates:
+            made["update_adjoint"] = element_update_adjoint(term, joined)
+        return replace(term, **made)
     nodes = sets.get(term.on or "", only)
-    return replace(term, adjoint=node_adjoint(term, nodes.dq, nodes.du))
+    if forces and term.stages:
+        from diffloom_mechanics.derived_stages import add_stage_adjoints
+
+        return add_stage_adjoints(term, nodes)
+    if forces:
+        made["adjoint"] = node_adjoint(term, nodes.dq, nodes.du)
+    if updates:
+        made["update_adjoint"] = node_update_adjoint(term, nodes.dq, nodes.du)
+    return replace(term, **made)
 
 
 def complete_nodes(nodes: NodeSet) -> NodeSet:

@@ -51,14 +51,14 @@ def explain_failure(
         if not _finite(here):
             break
         k, state = at, here
-    sets = len(start[0])
+    first = len(start[0])
     stepper = make([t.detach() for t in tensors], [])
     while k < save[-1]:
         count = min(CHUNK, save[-1] - k)  # values that change from step to step have no rows beyond
         hold = tuple(t.new_empty((count + 1, *t.shape)) for t in state)
         for rows, value in zip(hold, state, strict=True):
             rows[0] = value
-        stepper.advance(Segment(k, hold[:sets], hold[sets:]))
+        stepper.advance(Segment(k, hold[:first], hold[first:]))
         for j in range(1, count + 1):
             bad = tuple(t[j] for t in hold)
             if not _finite(bad):
@@ -81,8 +81,8 @@ def explain_gradient(system: Mechanics, dt: float) -> Callable[[BadGradient], No
                 f"the loss has no finite gradient with respect to the saved states: its gradient by frame "
                 f"{found.frame} is NaN or infinite. Look for a division by 0, a root or a logarithm of 0 in the loss."
             )
-        count = len(system.sets)
-        speeds = [float(u.double().abs().max()) if u.numel() else 0.0 for u in found.state[count:]]
+        first = len(system.sets) + len(system.compiled.remembering)
+        speeds = [float(u.double().abs().max()) if u.numel() else 0.0 for u in found.state[first:]]
         raise SimulationError(
             f"the gradient is not finite from step {found.step + 1} (t = {(found.step + 1) * dt:.6g} s) backwards, "
             f"although the saved states are: its velocities reach {max(speeds):.3g}. The motion diverges or is "
@@ -98,14 +98,30 @@ def _finite(state: Tensors) -> bool:
     return all(is_finite(t.detach()) for t in state)
 
 
+def _memory_message(system: Mechanics, memory: Tensors, step: int, dt: float) -> str:
+    """Return the message about the first internal variable that is not finite."""
+    parts = zip(system.compiled.remembering, memory, strict=True)
+    term, value = next((term, value) for term, value in parts if not is_finite(value))
+    row = int((~torch.isfinite(value).all(dim=1)).nonzero()[0])
+    pieces = value[row].split([spec.width for spec in term.memory])
+    spec = next(spec for spec, piece in zip(term.memory, pieces, strict=True) if not is_finite(piece))
+    what = "element" if isinstance(term, ElementTerm) else "node"
+    return (
+        f"the simulation blew up in step {step} (t = {step * dt:.6g} s): the update of the term {term.name!r} gives "
+        f"{what} {row} a {spec.name!r} that is not finite. Try a smaller dt than {dt:.3g} s, or check the update."
+    )
+
+
 def _message(system: Mechanics, before: Tensors, bad: Tensors, step: int, dt: float) -> str:
     """Return the message about the first state that is not finite."""
-    count = len(system.sets)
-    broken = [~(torch.isfinite(bad[n]).all(dim=1) & torch.isfinite(bad[count + n]).all(dim=1)) for n in range(count)]
-    n = next(n for n, rows in enumerate(broken) if bool(rows.any()))
+    count, first = len(system.sets), len(system.sets) + len(system.compiled.remembering)
+    broken = [~(torch.isfinite(bad[n]).all(dim=1) & torch.isfinite(bad[first + n]).all(dim=1)) for n in range(count)]
+    n = next((n for n, rows in enumerate(broken) if bool(rows.any())), None)
+    if n is None:
+        return _memory_message(system, bad[count:first], step, dt)
     name, nodes = list(system.sets.items())[n]
     node = int(broken[n].nonzero()[0])
-    speeds = before[count + n][:, :3].double().norm(dim=1)
+    speeds = before[first + n][:, :3].double().norm(dim=1)
     fastest = int(torch.nan_to_num(speeds, nan=-1.0).argmax())
     elements = [
         f"{term.name} {int(hits[0])}"

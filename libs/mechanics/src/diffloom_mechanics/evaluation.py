@@ -22,7 +22,8 @@ from diffloom_mechanics.terms import TorchTerm
 class SystemEvaluation:
     """Bound system of compiled and PyTorch terms, with summed gradients.
 
-    States are tuples of tensors, one for each node set: q (nodes, dq), u and forces (nodes, du).
+    States are tuples of tensors, one for each node set: q (nodes, dq), u and forces (nodes, du). In q, the memory of
+    each term that has any follows the coordinates. Forces and rates read it, moves pass it on, ``remember`` changes it.
 
     Args:
         system: Node sets and compiled terms.
@@ -141,9 +142,10 @@ class SystemEvaluation:
         """Return the states before, between and after the moves."""
         path = [(_contiguous(q), _contiguous(u))]
         for move in moves:
-            after = tuple(torch.empty_like(x) for x in q), tuple(torch.empty_like(v) for v in u)
-            self._run_free("make_move_under", self.clock(k), move, States(*path[-1]), _contiguous(f), States(*after))
-            path.append(after)
+            after = tuple(torch.empty_like(x) for x in q[: len(u)]), tuple(torch.empty_like(v) for v in u)
+            here = States(path[-1][0][: len(u)], path[-1][1])
+            self._run_free("make_move_under", self.clock(k), move, here, _contiguous(f), States(*after))
+            path.append(((*after[0], *path[-1][0][len(u) :]), after[1]))
         return path
 
     def move_adjoint(
@@ -178,8 +180,9 @@ class SystemEvaluation:
         path = self._path(k, moves[:-1], q, u, f)
         for move, here in reversed(list(zip(moves, path, strict=True))):
             self._run_free(
-                "make_move_under_adjoint", self.clock(k), move, States(*here), _contiguous(f), many, grads=grads
-            )
+                "make_move_under_adjoint", self.clock(k), move, States(here[0][: len(u)], here[1]), _contiguous(f),
+                many._replace(q=many.q[: len(u)]), grads=grads,
+            )  # fmt: skip
         return (
             tuple(m.view_as(a) for m, a in zip(many.q, adj[0], strict=True)),
             tuple(m.view_as(a) for m, a in zip(many.u, adj[1], strict=True)),
@@ -197,9 +200,9 @@ class SystemEvaluation:
         Returns:
             Rates of q and of u.
         """
-        out = States(tuple(map(torch.empty_like, q)), tuple(map(torch.empty_like, u)))
-        self._run_free("rates_under", States(_contiguous(q), _contiguous(u)), _contiguous(f), out)
-        return out.q, out.u
+        out = States(tuple(map(torch.empty_like, q[: len(u)])), tuple(map(torch.empty_like, u)))
+        self._run_free("rates_under", States(_contiguous(q[: len(u)]), _contiguous(u)), _contiguous(f), out)
+        return (*out.q, *map(torch.zeros_like, q[len(u) :])), out.u
 
     def rates_adjoint(
         self, q: Tensors, u: Tensors, f: Tensors, adj: tuple[Tensors, Tensors]
@@ -215,12 +218,13 @@ class SystemEvaluation:
         Returns:
             Cotangents of q, u and f.
         """
-        made = [tuple(map(torch.empty_like, part)) for part in (q, u, u)]
+        made = [tuple(map(torch.empty_like, part)) for part in (q[: len(u)], u, u)]
         self._run_free(
-            "rates_under_adjoint", States(_contiguous(q), _contiguous(u)), _contiguous(f),
-            States(*map(_contiguous, adj)), StateCotangents(*made), grads=self._get_gradients(),
+            "rates_under_adjoint", States(_contiguous(q[: len(u)]), _contiguous(u)), _contiguous(f),
+            States(_contiguous(adj[0][: len(u)]), _contiguous(adj[1])), StateCotangents(*made),
+            grads=self._get_gradients(),
         )  # fmt: skip
-        return made[0], made[1], made[2]
+        return (*made[0], *map(torch.zeros_like, q[len(u) :])), made[1], made[2]
 
     def project(self, q: Tensors) -> Tensors:
         """Return valid coordinates, such as unit quaternions.
@@ -231,9 +235,10 @@ class SystemEvaluation:
         Returns:
             Projected coordinates.
         """
-        out = tuple(map(torch.empty_like, q))
-        self._run_free("projection", _contiguous(q), out)
-        return out
+        sets = len(self._system.sets)
+        out = tuple(map(torch.empty_like, q[:sets]))
+        self._run_free("projection", _contiguous(q[:sets]), out)
+        return (*out, *q[sets:])
 
     def project_adjoint(self, q: Tensors, adj: Tensors) -> Tensors:
         """Return the cotangents of q for those of its projection.
@@ -245,9 +250,53 @@ class SystemEvaluation:
         Returns:
             Cotangents of q.
         """
+        sets = len(self._system.sets)
         out = tuple(a.clone() for a in adj)
-        self._run_free("projection_adjoint", _contiguous(q), out)
+        self._run_free("projection_adjoint", _contiguous(q[:sets]), out[:sets])
         return out
+
+    def remember(self, k: int, start: Tensors, q: Tensors, u: Tensors) -> Tensors:
+        """Return q at the end of a step, with the memory of terms updated. Each scheme calls it last in a step.
+
+        Args:
+            k: Step.
+            start: Coordinates and memory at the start of the step.
+            q: Coordinates at the end of the step.
+            u: Velocities at the end of the step.
+
+        Returns:
+            Coordinates at the end of the step, followed by the new memory.
+        """
+        if not self._system.remembering:
+            return q
+        sets = len(u)
+        after = tuple(map(torch.empty_like, start))
+        full = _contiguous((*q[:sets], *start[sets:]))
+        self._run("remember", self.clock(k, 1.0), full, _contiguous(u), after, self._binding.bound)
+        return (*q[:sets], *after[sets:])
+
+    def remember_adjoint(self, k: int, start: Tensors, q: Tensors, u: Tensors, adj_q: Tensors, adj_u: Tensors) -> None:
+        """Transpose of ``remember``: change the cotangents at the end of a step, in place; gradients are summed.
+
+        Args:
+            k: Step.
+            start: Coordinates and memory at the start of the step.
+            q: Coordinates at the end of the step.
+            u: Velocities at the end of the step.
+            adj_q: Cotangents of coordinates and memory; that of the memory becomes the one before the update.
+            adj_u: Cotangents of the velocities.
+        """
+        if not self._system.remembering:
+            return
+        sets = len(u)
+        full = _contiguous((*q[:sets], *start[sets:]))
+        made = StateCotangents(tuple(a.clone() for a in adj_q), tuple(a.clone() for a in adj_u), ())
+        self._run(
+            "remember_adjoint", self.clock(k, 1.0), full, _contiguous(u), made, self._binding.bound,
+            self._get_gradients().bound,
+        )  # fmt: skip
+        for total, found in zip((*adj_q, *adj_u), (*made.q, *made.u), strict=True):
+            total.copy_(found)
 
     def gradients(self) -> list[Tensor | None]:
         """Return the summed gradients.

@@ -24,6 +24,7 @@ class CompiledStepper(Stepper):
     """Stepper that runs a whole segment as one call of compiled code."""
 
     keeps_nothing = True
+    updates_memory = True
 
     def __init__(
         self,
@@ -57,10 +58,13 @@ class CompiledStepper(Stepper):
                 tuple(states(system, like) for _ in range(count - 1)), tuple(states(system, like) for _ in range(count))
             )
             self._between = BoundRecord(points)
-            back = PointCotangents(cotangents(system, like), tuple(states(system, like) for _ in range(count)))
+            back = PointCotangents(
+                cotangents(system, like, memory=False), tuple(states(system, like) for _ in range(count))
+            )
             self._extra: tuple[Any, ...] = (BoundRecord(back),)
         else:
-            joined = len(scheme) == 1 and not self._binding.force_matters and not system.has_stages
+            waits = self._binding.force_matters or system.has_stages or system.remembering
+            joined = len(scheme) == 1 and not waits
             self._forward = "split_rollout"
             self._backward = "joined_rollout_adjoint" if joined else "split_rollout_adjoint"
             self._passes = len(scheme)
@@ -111,6 +115,8 @@ class CompiledStepper(Stepper):
 class SplitStepper(Stepper):
     """Stepper of splitting schemes with Python between the moves, for systems with PyTorch terms: the same numbers."""
 
+    updates_memory = True
+
     def __init__(self, scheme: tuple[Move, ...], evaluation: SystemEvaluation) -> None:
         self._scheme, self._at = scheme, evaluation
 
@@ -125,14 +131,18 @@ class SplitStepper(Stepper):
 
     def advance(self, segment: Segment) -> None:
         for j in range(segment.count):
-            q, u, _ = self._path(segment.k0 + j, *segment.state(j))[-1]
+            start = segment.state(j)
+            q, u, _ = self._path(segment.k0 + j, *start)[-1]
+            q = self._at.remember(segment.k0 + j, start[0], q, u)
             for row, value in zip((*segment.q, *segment.u), (*q, *u), strict=True):
                 row[segment.row(j + 1)] = value
 
     def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
         for j in range(segment.count - 1, -1, -1):
             k = segment.k0 + j
-            path = self._path(k, *segment.state(j))[:-1]
+            start = segment.state(j)
+            self._at.remember_adjoint(k, start[0], *segment.state(j + 1), adj_q, adj_u)
+            path = self._path(k, *start)[:-1]
             for move, (q, u, f) in reversed(list(zip(self._scheme, path, strict=True))):
                 a, b, adj_f = self._at.move_adjoint(k, (move,), (q, u), f, (adj_q, adj_u))
                 for total, direct in zip((*adj_q, *adj_u), (*a, *b), strict=True):
@@ -151,6 +161,8 @@ class TableauStepper(Stepper):
     """Stepper of Runge-Kutta schemes with Python between the stages, for systems with PyTorch terms: the same
     numbers.
     """
+
+    updates_memory = True
 
     def __init__(self, scheme: Tableau, evaluation: SystemEvaluation) -> None:
         self._scheme, self._at = scheme, evaluation
@@ -180,22 +192,26 @@ class TableauStepper(Stepper):
 
     def advance(self, segment: Segment) -> None:
         for j in range(segment.count):
-            _, q, u = self._points(segment.k0 + j, *segment.state(j))
-            for row, value in zip((*segment.q, *segment.u), (*self._at.project(q), *u), strict=True):
+            start = segment.state(j)
+            _, q, u = self._points(segment.k0 + j, *start)
+            q = self._at.remember(segment.k0 + j, start[0], self._at.project(q), u)
+            for row, value in zip((*segment.q, *segment.u), (*q, *u), strict=True):
                 row[segment.row(j + 1)] = value
 
     def advance_adjoint(self, segment: Segment, frames: FrameCotangents, adj_q: Tensors, adj_u: Tensors) -> None:
-        dt, sets = self._at.dt, len(adj_q)
+        dt, places = self._at.dt, len(adj_q)
         for j in range(segment.count - 1, -1, -1):
             k = segment.k0 + j
-            points, q_end, _ = self._points(k, *segment.state(j))
+            start = segment.state(j)
+            self._at.remember_adjoint(k, start[0], *segment.state(j + 1), adj_q, adj_u)
+            points, q_end, _ = self._points(k, *start)
             adj = (*adj_q, *adj_u)
             for total, value in zip(adj_q, self._at.project_adjoint(q_end, adj_q), strict=True):
                 total.copy_(value)
             of_rates = [tuple(dt * (weight or 0.0) * a for a in adj) for weight in self._scheme.b]
             for s in range(len(points) - 1, -1, -1):
                 q, u, f = points[s]
-                a, b, adj_f = self._at.rates_adjoint(q, u, f, (of_rates[s][:sets], of_rates[s][sets:]))
+                a, b, adj_f = self._at.rates_adjoint(q, u, f, (of_rates[s][:places], of_rates[s][places:]))
                 c, d = self._at.force_adjoint(k, q, u, adj_f, at=self._scheme.c[s])
                 point = tuple(x + y for x, y in zip((*a, *b), (*c, *d), strict=True))
                 for total, part in zip(adj, point, strict=True):

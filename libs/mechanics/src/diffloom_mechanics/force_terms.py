@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import ClassVar, final
 
@@ -16,6 +16,7 @@ from diffloom.fixed_order import broadcast
 from diffloom.interfaces import (
     Control,
     InputError,
+    MemorySpec,
     Model,
     Params,
     ParamSpec,
@@ -29,7 +30,7 @@ from diffloom.interfaces import (
 from diffloom.naming import check_name, prefix_spec, select_part
 from diffloom_mechanics.node_sets import NodeSet
 from diffloom_mechanics.system import Mechanics
-from diffloom_mechanics.terms import Term
+from diffloom_mechanics.terms import Term, TorchTerm
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,11 @@ class ForceTerm(ABC):
     def axes(self) -> Mapping[str, int]:
         """Lengths of axes that shapes name besides "nodes"; none by default."""
         return {}
+
+    @property
+    def memory(self) -> tuple[MemorySpec, ...]:
+        """Internal variables, those of the term that ``term`` returns; none by default."""
+        return ()
 
     @classmethod
     @abstractmethod
@@ -230,6 +236,10 @@ class WithTerms(Model):
             made |= make_params(term, self._own_specs(term), self.axes, given, dtype)
         return Params(made, dtype, frozenset(made))
 
+    @property
+    def memory(self) -> tuple[MemorySpec, ...]:
+        return (*self.model.memory, *(spec for name in self.terms for spec in self._memory_of(name)))
+
     def derived(self, params: Params) -> Mapping[str, torch.Tensor]:
         return self.model.derived(self._models(params))
 
@@ -251,7 +261,10 @@ class WithTerms(Model):
         for name, term in self.terms.items():
             nodes = system.sets[self.on[name]]
             context = TermContext(self.model, inner, nodes, self.on[name] or None, Control(select_part(name, control)))
-            added.append(term.term(name, Params(select_part(name, params), params.dtype), context))
+            made = term.term(name, Params(select_part(name, params), params.dtype), context)
+            if not isinstance(made, TorchTerm) and made.memory:
+                made = replace(made, memory=self._memory_of(name))
+            added.append(made)
         return Mechanics(system.nodes, (*system.terms, *added))
 
     def suggested_dt(self, params: Params | None = None) -> float:
@@ -281,6 +294,11 @@ class WithTerms(Model):
     def _own_specs(self, name: str) -> tuple[ParamSpec, ...]:
         """Return the specs of a term under the names they have here."""
         return tuple(prefix_spec(name, spec) for spec in self.terms[name].specs)
+
+    def _memory_of(self, name: str) -> tuple[MemorySpec, ...]:
+        """Return the internal variables of a term under the names they have here."""
+        specs = self.terms[name].memory
+        return tuple(replace(s, name=f"{name}.{s.name}", shape=(f"{name}.{s.axis}", *s.row)) for s in specs)
 
 
 def _check(name: object, term: object) -> None:

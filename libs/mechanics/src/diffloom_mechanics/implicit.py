@@ -64,6 +64,8 @@ class ImplicitStepper(Stepper):
     for.
     """
 
+    updates_memory = True
+
     def __init__(self, system: Mechanics, tensors: Sequence[Tensor], scheme: ImplicitScheme) -> None:
         wide = [t.detach().double() for t in tensors]
         self._at: SystemEvaluation = system.evaluation(wide, scheme.dt, implicit=True)
@@ -82,7 +84,8 @@ class ImplicitStepper(Stepper):
     def step(self, k: int, q: Tensors, u: Tensors) -> tuple[Tensors, Tensors]:
         """Return the state at the end of step k."""
         z = self._solve(k, q, u)
-        return self._at.move(k, self._scheme.to_end, q, u, z)
+        q_end, u_end = self._at.move(k, self._scheme.to_end, q, u, z)
+        return self._at.remember(k, q, q_end, u_end), u_end
 
     def _solve(self, k: int, q: Tensors, u: Tensors) -> Tensors:
         """Return the force of step k by Newton's method: with a line search from either guess, else by steps of fixed
@@ -175,7 +178,10 @@ class ImplicitStepper(Stepper):
         for j in range(segment.count - 1, -1, -1):
             k = segment.k0 + j
             q, u = _double(segment.state(j))
-            z, at_q, at_u = self._force_of(k, q, u, *_double(segment.state(j + 1)))
+            q_end, u_end = _double(segment.state(j + 1))
+            self._remember_adjoint(k, q, q_end, u_end, adj_q, adj_u)
+            # Forces of a step read the memory of its start.
+            z, at_q, at_u = self._force_of(k, q, u, (*q_end[: len(u)], *q[len(u) :]), u_end)
             a = _double((adj_q, adj_u))
             b_q, b_u, through_z = self._at.move_adjoint(k, scheme.to_end, (q, u), z, a)
             multiplier = _parts(self._factor(k, q, u, z, at_q, at_u, transposed=True)(_flat(through_z)), z)
@@ -184,6 +190,15 @@ class ImplicitStepper(Stepper):
             for total, direct, through in zip((*adj_q, *adj_u), (*b_q, *b_u), (*c_q, *c_u), strict=True):
                 total.copy_(direct + through)
             frames.inject(k, adj_q, adj_u)
+
+    def _remember_adjoint(
+        self, k: int, q: Tensors, q_end: Tensors, u_end: Tensors, adj_q: Tensors, adj_u: Tensors
+    ) -> None:
+        """Transpose of the update of memory, in place, computed in float64."""
+        wide_q, wide_u = _double((adj_q, adj_u))
+        self._at.remember_adjoint(k, q, q_end, u_end, wide_q, wide_u)
+        for total, found in zip((*adj_q, *adj_u), (*wide_q, *wide_u), strict=True):
+            total.copy_(found)
 
     def _force_of(
         self, k: int, q: Tensors, u: Tensors, q_next: Tensors, u_next: Tensors

@@ -186,44 +186,57 @@ class CustomStepping(Integrator):
         dt = check_step(dt)
         check_schedule(dt, steps, save)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not isinstance(gradient, NoGradient)):
-            q, u = _run_segments(dynamics, state, dt, save[-1] if save else 0, save, gradient)
+            q, u, memory = _run_segments(dynamics, state, dt, save[-1] if save else 0, save, gradient)
         times = state.time + dt * torch.tensor(save, dtype=torch.float64)
         for frame in range(len(save)):
-            if not all(bool(torch.isfinite(t[frame].detach()).all()) for t in (q, u)):
+            if not all(bool(torch.isfinite(t[frame].detach()).all()) for t in (q, u, *memory.values())):
                 raise SimulationError(
                     f"the state saved at step {save[frame]} is not finite; try a smaller dt than {dt:g} s"
                 )
-        return Trajectory(q, u, times)
+        return Trajectory(q, u, times, memory=memory)
 
 
 def _run_segments(
     dynamics: CustomStep, state: State, dt: float, steps: int, save: tuple[int, ...], gradient: Gradient
-) -> tuple[Tensor, Tensor]:
-    """Run all steps, segment by segment, and return the saved q and u."""
-    size = (state.q.numel() + state.u.numel()) * state.q.element_size()
-    length = segment_length(gradient, steps, size)
-    kept: dict[int, tuple[Tensor, Tensor]] = {0: (state.q, state.u)}
-    q, u = state.q, state.u
+) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    """Run all steps, segment by segment, and return the saved q, u and internal variables."""
+    names = tuple(state.memory)
+    at: tuple[Tensor, ...] = (state.q, state.u, *state.memory.values())
+    length = segment_length(gradient, steps, sum(t.numel() for t in at) * state.q.element_size())
+    kept: dict[int, tuple[Tensor, ...]] = {0: at}
     for k0 in range(0, steps, length):
         count = min(length, steps - k0)
         wanted = [k for k in save if k0 < k <= k0 + count]
 
         def segment(
-            q: Tensor, u: Tensor, *inputs: Tensor, k0: int = k0, count: int = count, wanted: Sequence[int] = wanted
+            *given: Tensor, k0: int = k0, count: int = count, wanted: Sequence[int] = wanted
         ) -> tuple[Tensor, ...]:
             out: list[Tensor] = []
-            at = State(q, u, state.time + k0 * dt)
+            held = dict(zip(names, given[2:], strict=False))
+            now = State(given[0], given[1], state.time + k0 * dt, held)
             for k in range(k0, k0 + count):
-                at = dynamics.step(k, dt, at)
+                now = dynamics.step(k, dt, now)
                 if k + 1 in wanted:
-                    out += [at.q, at.u]
-            return (at.q, at.u, *out)
+                    out += _list_tensors(now, names)
+            return (*_list_tensors(now, names), *out)
 
         if isinstance(gradient, Checkpointed) and torch.is_grad_enabled():
-            found = torch.utils.checkpoint.checkpoint(segment, q, u, *dynamics.inputs, use_reentrant=False)
+            found = torch.utils.checkpoint.checkpoint(segment, *at, *dynamics.inputs, use_reentrant=False)
         else:
-            found = segment(q, u)
-        q, u = found[0], found[1]
-        for number, k in enumerate(wanted):
-            kept[k] = (found[2 + 2 * number], found[3 + 2 * number])
-    return torch.stack([kept[k][0] for k in save]), torch.stack([kept[k][1] for k in save])
+            found = segment(*at)
+        at = found[: len(at)]
+        for number, k in enumerate(wanted, start=1):
+            kept[k] = found[len(at) * number : len(at) * (number + 1)]
+    q, u, *memory = (torch.stack([kept[k][n] for k in save]) for n in range(len(at)))
+    return q, u, dict(zip(names, memory, strict=True))
+
+
+def _list_tensors(state: State, names: Sequence[str]) -> list[Tensor]:
+    """Return q, u and internal variables of a state."""
+    lost = [name for name in names if name not in state.memory]
+    if lost:
+        raise InputError(
+            f"the model's step returned a state without the internal variable {lost[0]!r}; expected State(q, u, time, "
+            "memory) with all of them"
+        )
+    return [state.q, state.u, *(state.memory[name] for name in names)]

@@ -85,7 +85,8 @@ class ForceJacobian:
         sets = [self._system.index(name) for name in term.corners]
         corners = list(term.corners.values())
         index = [torch.from_numpy(nodes.reshape(-1).astype(np.int64)) for nodes in corners]
-        here_q = tuple(q[n][i] for n, i in zip(sets, index, strict=True))
+        place = [len(self._system.sets) + k for k, t in enumerate(self._system.remembering) if t is term]
+        here_q = (*(q[n][i] for n, i in zip(sets, index, strict=True)), *(q[n] for n in place))
         here_u = tuple(u[n][i] for n, i in zip(sets, index, strict=True))
         for e, (n, nodes) in enumerate(zip(sets, corners, strict=True)):
             du, width = u[n].shape[1], nodes.shape[1]
@@ -124,6 +125,8 @@ class ForceJacobian:
         own = units[n].view(shades, du, count, du)
         for c in range(du):
             own[colour, c, np.arange(count), c] = 1.0
+        known = [j for j, t in enumerate(self._system.remembering) if any(t is other for other in self._known)]
+        q = (*q[: len(u)], *(q[len(u) + j] for j in known))
         found = self._nodes.force_adjoint(k, q, u, tuple(units), keep=False, at=at)
         by_q, by_u = (f[n].view(shades, du, count, -1).numpy()[colour[rows], :, columns] for f in found)
         return Blocks(n, n, rows, columns, by_q, by_u)
@@ -148,6 +151,7 @@ def move_blocks(
     evaluation: SystemEvaluation, k: int, moves: tuple[Move, ...], q: Tensors, u: Tensors, f: Tensors
 ) -> list[tuple[Values, Values]]:
     """Return the derivatives of the state after some moves by the force, per node: (nodes, dq, du), (nodes, du, du)."""
+    q = q[: len(u)]
     most = max(x.shape[1] + v.shape[1] for x, v in zip(q, u, strict=True))
     a = tuple(x.new_zeros((most, *x.shape)) for x in q)
     b = tuple(v.new_zeros((most, *v.shape)) for v in u)

@@ -48,7 +48,7 @@ def can_run_in_lanes(system: CompiledSystem, scheme: Scheme, scenes: int, like: 
     """
     if isinstance(scheme, Tableau) or system.scenes > 1 or scenes < LEAST_SCENES or like.device.type != "cpu":
         return False
-    if system.elements or system.has_stages or config.DISABLE_JIT:
+    if system.elements or system.has_stages or system.remembering or config.DISABLE_JIT:
         return False
     small = sum(nodes.count for _, nodes in system.sets) <= MOST_NODES
     return small and all(nodes.lanes for _, nodes in system.sets) and all(term.lanes for term in system.nodes)
@@ -138,9 +138,11 @@ class LaneStepper(Stepper):
                 self._term(term, parts[first + k]) for k, term in enumerate(system.nodes) if system.index(term.on) == n
             ]
             sets.append(
-                NodesRecord(Const(n), build_kind(nodes, asked[n]), nodes.count, parts[n], None, None, tuple(terms))
+                NodesRecord(
+                    Const(n), build_kind(nodes, asked[n]), nodes.count, parts[n], None, None, tuple(terms), None
+                )
             )
-        return SystemRecord(tuple(sets), ())
+        return SystemRecord(tuple(sets), (), ())
 
     def _term(self, term: NodeTerm, params: tuple[Tensor, ...]) -> NodeTermRecord:
         """Return the record of a node term."""
@@ -153,6 +155,7 @@ class LaneStepper(Stepper):
             tuple(like.new_zeros((self._blocks, *shape, self._lanes)) for shape, _ in term.work),
             None if term.only is None else torch.from_numpy(np.ascontiguousarray(term.only)),
             None if term.reads is None else Const(system.index(term.reads)),
+            (),
             (),
             (),
         )

@@ -29,7 +29,8 @@ def run_on_scene(i, clock, q, u, nodes, term, each, body):
     last = first + term.nodes
     if static(term.reads is None):
         return body(
-            i - s * each, clock, q[own][first:last], u[own][first:last], *term.fixed,
+            i - s * each, clock, q[own][first:last], u[own][first:last],
+            *tuple(q[static(m.at)][first:last] for m in static(term.memory)), *term.fixed,
             *tuple(a[s] for a in static(term.data)), *tuple(a[s] for a in static(term.work)),
         )
     other = static(term.reads)
@@ -50,9 +51,12 @@ def run_on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, each, body):
     last = first + term.nodes
     if static(term.reads is None):
         return body(
-            i - s * each, clock, q[own][first:last], u[own][first:last], *term.fixed,
+            i - s * each, clock, q[own][first:last], u[own][first:last],
+            *tuple(q[static(m.at)][first:last] for m in static(term.memory)), *term.fixed,
             *tuple(a[s] for a in static(term.data)), *tuple(a[s] for a in static(term.work)),
-            adj.f[own][first:last], *tuple(a[s] for a in static(grad)),
+            adj.f[own][first:last],
+            *tuple(adj.q[static(m.at)][first:last] for m in static(term.memory)),
+            *tuple(a[s] for a in static(grad)),
         )
     other = static(term.reads)
     begin = s * term.others
@@ -166,7 +170,9 @@ def term_force(i, clock, q, u, nodes, term):
         return run_on_scene(i, clock, q, u, nodes, term, term.nodes, term.force)
     own = static(nodes.number)
     if static(term.reads is None):
-        return term.force(i, clock, q[own], u[own], *term.data, *term.work)
+        return term.force(
+            i, clock, q[own], u[own], *tuple(q[static(m.at)] for m in static(term.memory)), *term.data, *term.work
+        )
     other = static(term.reads)
     return term.force(i, clock, q[own], u[own], q[other], u[other], *term.data, *term.work)
 
@@ -203,7 +209,10 @@ def term_cotangent(i, clock, q, u, adj, nodes, term, grad):
         return run_on_scene_adjoint(i, clock, q, u, adj, nodes, term, grad, term.nodes, term.adjoint)
     own = static(nodes.number)
     if static(term.reads is None):
-        return term.adjoint(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)
+        return term.adjoint(
+            i, clock, q[own], u[own], *tuple(q[static(m.at)] for m in static(term.memory)), *term.data, *term.work,
+            adj.f[own], *tuple(adj.q[static(m.at)] for m in static(term.memory)), *grad,
+        )
     other = static(term.reads)
     return term.adjoint(
         i, clock, q[own], u[own], q[other], u[other], *term.data, *term.work, adj.f[own], adj.f[other], *grad
@@ -215,12 +224,16 @@ def element_force(e, clock, q, u, term):
     """Store the forces of element e on its corners in its own slots."""
     here = term.ends[0]
     if static(len(term.ends) == 1):
-        term.force(e, clock, q[static(here.of)], u[static(here.of)], here.nodes, *term.data, here.slots.force)
+        term.force(
+            e, clock, q[static(here.of)], u[static(here.of)], here.nodes,
+            *tuple(q[static(m.at)] for m in static(term.memory)), *term.data, here.slots.force,
+        )
     else:
         there = term.ends[1]
         term.force(
             e, clock, q[static(here.of)], u[static(here.of)], here.nodes,
-            q[static(there.of)], u[static(there.of)], there.nodes, *term.data, here.slots.force, there.slots.force,
+            q[static(there.of)], u[static(there.of)], there.nodes,
+            *tuple(q[static(m.at)] for m in static(term.memory)), *term.data, here.slots.force, there.slots.force,
         )
 
 
@@ -230,16 +243,20 @@ def element_adjoint(e, clock, q, u, adj, term, grad):
     here = term.ends[0]
     if static(len(term.ends) == 1):
         term.adjoint(
-            e, clock, q[static(here.of)], u[static(here.of)], here.nodes, *term.data,
-            adj.f[static(here.of)], here.slots.q, here.slots.u, *grad,
+            e, clock, q[static(here.of)], u[static(here.of)], here.nodes,
+            *tuple(q[static(m.at)] for m in static(term.memory)), *term.data,
+            adj.f[static(here.of)], here.slots.q, here.slots.u,
+            *tuple(adj.q[static(m.at)] for m in static(term.memory)), *grad,
         )
     else:
         there = term.ends[1]
         term.adjoint(
             e, clock, q[static(here.of)], u[static(here.of)], here.nodes,
-            q[static(there.of)], u[static(there.of)], there.nodes, *term.data,
+            q[static(there.of)], u[static(there.of)], there.nodes,
+            *tuple(q[static(m.at)] for m in static(term.memory)), *term.data,
             adj.f[static(here.of)], adj.f[static(there.of)],
-            here.slots.q, here.slots.u, there.slots.q, there.slots.u, *grad,
+            here.slots.q, here.slots.u, there.slots.q, there.slots.u,
+            *tuple(adj.q[static(m.at)] for m in static(term.memory)), *grad,
         )
 
 
@@ -248,7 +265,7 @@ def stage(i, clock, q, u, nodes, term, body):
     """Run a pass before the node pass."""
     own = static(nodes.number)
     if static(term.reads is None):
-        body(i, clock, q[own], u[own], *term.data, *term.work)
+        body(i, clock, q[own], u[own], *tuple(q[static(m.at)] for m in static(term.memory)), *term.data, *term.work)
     else:
         other = static(term.reads)
         body(i, clock, q[own], u[own], q[other], u[other], *term.data, *term.work)
@@ -259,7 +276,10 @@ def adjoint_stage(i, clock, q, u, adj, nodes, term, grad, body):
     """Run a pass before the node pass of the adjoint."""
     own = static(nodes.number)
     if static(term.reads is None):
-        body(i, clock, q[own], u[own], *term.data, *term.work, adj.f[own], *grad)
+        body(
+            i, clock, q[own], u[own], *tuple(q[static(m.at)] for m in static(term.memory)), *term.data, *term.work,
+            adj.f[own], *tuple(adj.q[static(m.at)] for m in static(term.memory)), *grad,
+        )
     else:
         other = static(term.reads)
         body(i, clock, q[own], u[own], q[other], u[other], *term.data, *term.work, adj.f[own], adj.f[other], *grad)

@@ -71,7 +71,7 @@ def samples(system: CompiledSystem, dtype: Any) -> dict[str, tuple[Any, ...]]:
     made = binding.gradients()
     like, grads, free, free_grads = tensors[0], made.record, binding.free.record, made.free.record
     steps, scheme = Steps(2, 0, 0.01), moves((1.0, 1.0))
-    many, one = states(system, like, 3), states(system, like)
+    many, one, whole = states(system, like, 3, memory=True), states(system, like), states(system, like, memory=True)
     frames = FrameRecord(torch.zeros(3, dtype=torch.int32), many.q, many.u)
     adj = cotangents(system, like)
     clock = Clock(0, 0.0, 0.01, 0, 0.0)
@@ -79,19 +79,25 @@ def samples(system: CompiledSystem, dtype: Any) -> dict[str, tuple[Any, ...]]:
     found: dict[str, tuple[Any, ...]] = {
         "split_rollout": (steps, scheme, many, (), binding.record),
         "split_rollout_adjoint": (steps, scheme, many, (), frames, adj, binding.record, grads),
-        "force": (clock, one.q, one.u, one.u, binding.record),
-        "force_adjoint": (clock, one.q, one.u, batch, binding.record, grads),
+        "force": (clock, whole.q, whole.u, whole.u, binding.record),
+        "force_adjoint": (clock, whole.q, whole.u, batch, binding.record, grads),
         "make_move_under": (clock, scheme[0], one, one.u, one, free),
         "make_move_under_adjoint": (clock, scheme[0], one, one.u, batch, free, free_grads),
         "projection": (one.q, one.q, free),
         "projection_adjoint": (one.q, one.q, free),
     }
-    if not light.force_matters and not system.has_stages:
+    if system.remembering:
+        found["remember"] = (clock, whole.q, whole.u, whole.q, binding.record)
+        found["remember_adjoint"] = (clock, whole.q, whole.u, adj, binding.record, grads)
+    elif not light.force_matters and not system.has_stages:
         found["joined_rollout_adjoint"] = (steps, scheme, many, (), frames, adj, light.record, grads)
     if all(nodes.motion is None or nodes.motion.rate is not None for _, nodes in system.sets):
         # A scheme of third order with a weight of zero, as many schemes have.
         rates = tableau([[1 / 3], [0.0, 2 / 3]], [0.25, 0.0, 0.75])
-        points, back = TableauPoints((one,) * 2, (one,) * 3), PointCotangents(adj, (one,) * 3)
+        points, back = (
+            TableauPoints((one,) * 2, (one,) * 3),
+            PointCotangents(cotangents(system, like, memory=False), (one,) * 3),
+        )
         found["tableau_rollout"] = (steps, rates, many, points, binding.record)
         found["rates_under"] = (one, one.u, one, free)
         found["rates_under_adjoint"] = (one, one.u, one, StateCotangents(one.q, one.u, one.u), free, free_grads)

@@ -37,7 +37,10 @@ class Steps(NamedTuple):
 
 
 class States(NamedTuple):
-    """Coordinates and velocities of every node set: (states, nodes, dq) and (states, nodes, du)."""
+    """Coordinates and velocities of every node set: (states, nodes, dq) and (states, nodes, du).
+
+    The memory of each term that has any, (states, nodes or elements, width), follows the coordinates in ``q``.
+    """
 
     q: tuple[Array, ...]
     u: tuple[Array, ...]
@@ -76,6 +79,19 @@ class NodeKind(NamedTuple):
     force_matters: bool
 
 
+class MemoryRecord(NamedTuple):
+    """Internal variables of a term, (nodes or elements, width): entry ``at`` of the tuple of coordinates.
+
+    A term has a tuple of one of these, or of none.
+    """
+
+    at: Const
+    width: Const
+    size: int
+    update: Device
+    update_adjoint: Device
+
+
 class StageRecord(NamedTuple):
     """Pass before a node pass: ``body(i, ...)`` for i < size."""
 
@@ -86,7 +102,8 @@ class StageRecord(NamedTuple):
 class NodeTermRecord(NamedTuple):
     """Force on single nodes.
 
-    only: flags (nodes,) of the nodes it acts on, or None. reads: number of a second node set, or None.
+    only: flags (nodes,) of the nodes it acts on, or None. reads: number of a second node set, or None. memory: see
+    ``MemoryRecord``.
     """
 
     force: Device
@@ -97,6 +114,7 @@ class NodeTermRecord(NamedTuple):
     reads: Const | None
     stages: tuple[StageRecord, ...]
     adjoint_stages: tuple[StageRecord, ...]
+    memory: tuple[MemoryRecord, ...]
 
 
 class SceneStageRecord(NamedTuple):
@@ -123,13 +141,14 @@ class SceneTermRecord(NamedTuple):
     reads: Const | None
     stages: tuple[SceneStageRecord, ...]
     adjoint_stages: tuple[SceneStageRecord, ...]
+    memory: tuple[MemoryRecord, ...]
     nodes: int
     others: int
 
 
 class NodesRecord(NamedTuple):
     """Node set by its number: its arrays, the rows its nodes gather (None without elements), and the forces on single
-    nodes.
+    nodes. ``remembered``: the rows they gather from updates of elements' memory, or None.
     """
 
     number: Const
@@ -139,14 +158,25 @@ class NodesRecord(NamedTuple):
     incoming: Incoming | None
     rows: SlotRows | None
     terms: tuple[NodeTermRecord | SceneTermRecord, ...]
+    remembered: RememberedRows | None
+
+
+class RememberedRows(NamedTuple):
+    """Rows that nodes gather after the updates of elements' memory were transposed."""
+
+    incoming: Incoming
+    rows: SlotRows
 
 
 class ElementEnd(NamedTuple):
-    """Corners of a term's elements in one node set, and the slots they write to."""
+    """Corners of a term's elements in one node set, and the slots they write to; ``update_slots`` is for updates of
+    their memory, or None.
+    """
 
     of: Const
     nodes: Array
     slots: SlotRows
+    update_slots: SlotRows | None
 
 
 class ElementRecord(NamedTuple):
@@ -158,13 +188,15 @@ class ElementRecord(NamedTuple):
     size: int
     ends: tuple[ElementEnd, ...]
     data: tuple[Array, ...]
+    memory: tuple[MemoryRecord, ...]
 
 
 class SystemRecord(NamedTuple):
-    """Whole system: node sets and element terms."""
+    """Whole system: node sets, element terms, and the places of the terms' memory among the coordinates."""
 
     sets: tuple[NodesRecord, ...]
     elements: tuple[ElementRecord, ...]
+    memory: tuple[Const, ...]
 
 
 class NodesGrads(NamedTuple):

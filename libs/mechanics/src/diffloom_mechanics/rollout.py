@@ -95,14 +95,16 @@ def plan_leaps(steps: int, save: tuple[int, ...], length: int) -> list[tuple[int
 
 
 class _Rollout(torch.autograd.Function):
-    """Autograd function from the q of all node sets, then their u, then all tensors, to the saved q and u of each
-    set.
+    """Autograd function from the flow (the q of all node sets and the memory of terms, then the u of all node sets),
+    then all tensors, to the saved flow.
+
+    ``split`` holds the number of tensors before u, and of all tensors of the flow.
     """
 
     @staticmethod
-    def forward(ctx: Any, plan: RolloutPlan, sets: int, *given: Tensor) -> Tensors:
-        frames, kept, ctx.segments, stepper = _forward(plan, sets, given)
-        ctx.plan, ctx.sets = plan, sets
+    def forward(ctx: Any, plan: RolloutPlan, split: tuple[int, int], *given: Tensor) -> Tensors:
+        frames, kept, ctx.segments, stepper = _forward(plan, split, given)
+        ctx.plan, ctx.split = plan, split
         ctx.stepper = stepper if stepper.keeps_nothing else None
         ctx.save_for_backward(*given, *kept)
         return frames
@@ -111,7 +113,7 @@ class _Rollout(torch.autograd.Function):
     def backward(ctx: Any, *adj_frames: Tensor) -> tuple[Any, ...]:
         refuse_many_cotangents(adj_frames)
         saved = ctx.saved_tensors  # read once: torch.utils.checkpoint hands them out once
-        given, kept = saved[: -2 * ctx.sets], saved[-2 * ctx.sets :]
+        given, kept = saved[: -ctx.split[1]], saved[-ctx.split[1] :]
         with torch.no_grad():
             found = _backward(ctx, given, kept, adj_frames)
         return (None, None, *refuse_second_derivatives(found, (*given, *adj_frames)))
@@ -119,15 +121,15 @@ class _Rollout(torch.autograd.Function):
 
 def _backward(ctx: Any, given: Tensors, kept: Tensors, adj_frames: Tensors) -> tuple[Tensor | None, ...]:
     """Return the cotangents of all inputs from inputs and kept states."""
-    plan, sets = ctx.plan, ctx.sets
-    stepper = ctx.stepper or plan.make(given[2 * sets :], ctx.needs_input_grad[2 + 2 * sets :])
+    plan, (first, flow) = ctx.plan, ctx.split
+    stepper = ctx.stepper or plan.make(given[flow:], ctx.needs_input_grad[2 + flow :])
     ctx.stepper = None  # it sums gradients, so it can be used once
     of_step = np.full(plan.steps + 1, -1, np.int32)
     of_step[list(plan.save)] = np.arange(len(plan.save))
     whole = tuple(t.contiguous() for t in adj_frames)
-    frames = FrameCotangents(torch.from_numpy(of_step).to(given[0].device), whole[:sets], whole[sets:])
-    adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
-    frames.inject(plan.steps, adj[:sets], adj[sets:])
+    frames = FrameCotangents(torch.from_numpy(of_step).to(given[0].device), whole[:first], whole[first:])
+    adj = tuple(torch.zeros_like(t) for t in given[:flow])
+    frames.inject(plan.steps, adj[:first], adj[first:])
     if plan.steps:
         _run_adjoint(stepper, plan, ctx.segments, kept, frames, adj)
     gradients = stepper.gradients()
@@ -136,21 +138,25 @@ def _backward(ctx: Any, given: Tensors, kept: Tensors, adj_frames: Tensors) -> t
     return (*adj, *gradients)
 
 
-def _forward(plan: RolloutPlan, sets: int, given: Tensors) -> tuple[Tensors, Tensors, list[tuple[int, int]], Stepper]:
+def _forward(
+    plan: RolloutPlan, split: tuple[int, int], given: Tensors
+) -> tuple[Tensors, Tensors, list[tuple[int, int]], Stepper]:
     """Return the saved frames, the kept states, the segments, and the stepper that ran them."""
-    start, tensors = tuple(t.detach() for t in given[: 2 * sets]), given[2 * sets :]
+    start, tensors = tuple(t.detach() for t in given[: split[1]]), given[split[1] :]
     needed = [t.requires_grad for t in tensors] if not isinstance(plan.gradient, NoGradient) else []
     stepper = plan.make(tensors, needed)
     segments = plan.segments(state_bytes(start))
     frames = tuple(t.new_empty((len(plan.save), *t.shape)) for t in start)
-    return frames, _run(stepper, plan, segments, start, frames), segments, stepper
+    return frames, _run(stepper, plan, segments, start, frames, split[0]), segments, stepper
 
 
 def _run(
-    stepper: Stepper, plan: RolloutPlan, segments: list[tuple[int, int]], start: Tensors, frames: Tensors
+    stepper: Stepper, plan: RolloutPlan, segments: list[tuple[int, int]], start: Tensors, frames: Tensors, q: int
 ) -> Tensors:
-    """Run all segments, copy frames out, and return the kept states: all of them, or the start of each segment."""
-    sets = len(start) // 2
+    """Run all segments, copy frames out, and return the kept states: all of them, or the start of each segment.
+
+    q: number of tensors before u.
+    """
     everything = isinstance(plan.gradient, StoreAll)
     length = segment_length(plan.gradient, plan.steps, state_bytes(start))
     longest = min(length, max((n for _, n in segments), default=0))
@@ -165,7 +171,7 @@ def _run(
         part = tuple(t[at : at + rows] for t in hold)
         if starts:
             _copy([t[0] for t in part], [t[number] for t in kept])
-        segment = Segment(k0, part[:sets], part[sets:], count)
+        segment = Segment(k0, part[:q], part[q:], count)
         stepper.advance(segment)
         first = k0 + 1 if rows > count else k0 + count
         since = segment.row(first - k0)
@@ -196,18 +202,18 @@ def _run_adjoint(
     adj: Tensors,
 ) -> None:
     """Propagate the cotangent back through all segments, recomputing states where only the starts were kept."""
-    sets = len(adj) // 2
+    first = len(frames.q)
     if isinstance(plan.gradient, StoreAll):
-        stepper.advance_adjoint(Segment(0, kept[:sets], kept[sets:]), frames, adj[:sets], adj[sets:])
+        stepper.advance_adjoint(Segment(0, kept[:first], kept[first:]), frames, adj[:first], adj[first:])
         return
     longest = max(n for _, n in segments)
     hold = tuple(pool.tensor((longest + 1, *t.shape), t) for t in adj)
     for number, (k0, count) in reversed(list(enumerate(segments))):
         part = tuple(t[: count + 1] for t in hold)
         _copy([t[number] for t in kept], [t[0] for t in part])
-        segment = Segment(k0, part[:sets], part[sets:])
+        segment = Segment(k0, part[:first], part[first:])
         stepper.advance(segment)
-        stepper.advance_adjoint(segment, frames, adj[:sets], adj[sets:])
+        stepper.advance_adjoint(segment, frames, adj[:first], adj[first:])
 
 
 @dataclass(frozen=True)
@@ -227,26 +233,27 @@ def _find_bad_step(
     plan: RolloutPlan, segments: list[tuple[int, int]], kept: Tensors, frames: FrameCotangents, given: Tensors
 ) -> BadGradient:
     """Repeat a backward pass one step at a time, up to the first that is not finite."""
-    sets = len(frames.q)
+    first, flow = len(frames.q), len(frames.q) + len(frames.u)
     for frame in range(len(plan.save)):
         if not all(is_finite(t[frame]) for t in (*frames.q, *frames.u)):
             return BadGradient(None, (), frame)
-    stepper = plan.make(given[2 * sets :], [t.requires_grad for t in given[2 * sets :]])
-    adj = tuple(torch.zeros_like(t) for t in given[: 2 * sets])
-    frames.inject(plan.steps, adj[:sets], adj[sets:])
+    stepper = plan.make(given[flow:], [t.requires_grad for t in given[flow:]])
+    adj = tuple(torch.zeros_like(t) for t in given[:flow])
+    frames.inject(plan.steps, adj[:first], adj[first:])
     for number, (k0, count) in reversed(list(enumerate(segments))):
         if isinstance(plan.gradient, StoreAll):
             states = tuple(t[k0 : k0 + count + 1] for t in kept)
         else:
             states = tuple(t.new_empty((count + 1, *t.shape[1:])) for t in kept)
             _copy([t[number] for t in kept], [t[0] for t in states])
-            stepper.advance(Segment(k0, states[:sets], states[sets:]))
+            stepper.advance(Segment(k0, states[:first], states[first:]))
         for j in range(count - 1, -1, -1):
             pair = tuple(t[j : j + 2] for t in states)
-            stepper.advance_adjoint(Segment(k0 + j, pair[:sets], pair[sets:]), frames, adj[:sets], adj[sets:])
+            part = Segment(k0 + j, pair[:first], pair[first:])
+            stepper.advance_adjoint(part, frames, adj[:first], adj[first:])
             if not all(is_finite(t) for t in (*adj, *stepper.gradients()) if t is not None):
                 return BadGradient(k0 + j, tuple(t[j] for t in states))
-    return BadGradient(0, given[: 2 * sets])
+    return BadGradient(0, given[:flow])
 
 
 def is_finite(value: Tensor) -> bool:
@@ -256,13 +263,14 @@ def is_finite(value: Tensor) -> bool:
 
 def run_rollout(plan: RolloutPlan, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
     """Return the saved states of each node set, (frames, nodes, dq) and (frames, nodes, du), differentiable in all
-    inputs.
+    inputs. The memory of terms follows the coordinates in q.
     """
     saved: Tensors
+    split = (len(q), len(q) + len(u))
     with suspend_transforms():
         if isinstance(plan.gradient, NoGradient):
             with torch.no_grad():
-                saved = _forward(plan, len(q), (*q, *u, *tensors))[0]
+                saved = _forward(plan, split, (*q, *u, *tensors))[0]
         else:
-            saved = _Rollout.apply(plan, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+            saved = _Rollout.apply(plan, split, *q, *u, *tensors)  # type: ignore[no-untyped-call]
     return saved[: len(q)], saved[len(q) :]

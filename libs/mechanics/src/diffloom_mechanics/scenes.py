@@ -105,6 +105,8 @@ def _of_nodes(term: NodeTerm, values: Sequence[Tensor], scenes: int, again: bool
     return replace(term, params=_replace_values(term.params, params), only=only)
 
 
+#: Numbers of the tensors before u, and of all tensors of a state: q and memory of terms, then u.
+Split = tuple[int, int]
 #: Function that makes steppers for many copies of a system.
 OfCopies = Callable[[CompiledSystem], MakeStepper]
 #: Function from a system, a number of scenes and one tensor to a stepper for scenes side by side, or None.
@@ -128,9 +130,10 @@ class Scenes:
 def run_scenes(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> tuple[Tensors, Tensors]:
     """Return the saved states of each node set, as ``run_rollout`` does, for the scenes that a transform carries."""
     refuse_functionalize()
-    saved = apply_vmap_rule(_Scenes.vmap, scenes, len(q), *q, *u, *tensors)
+    split = (len(q), len(q) + len(u))
+    saved = apply_vmap_rule(_Scenes.vmap, scenes, split, *q, *u, *tensors)
     if saved is None:
-        saved = _Scenes.apply(scenes, len(q), *q, *u, *tensors)  # type: ignore[no-untyped-call]
+        saved = _Scenes.apply(scenes, split, *q, *u, *tensors)  # type: ignore[no-untyped-call]
     assert saved is not None
     return saved[: len(q)], saved[len(q) :]
 
@@ -139,7 +142,7 @@ class _Scenes(torch.autograd.Function):
     """Autograd function of a rollout under vmap; it has no derivatives itself."""
 
     @staticmethod
-    def forward(scenes: Scenes, sets: int, *given: Tensor) -> Tensors:
+    def forward(scenes: Scenes, split: Split, *given: Tensor) -> Tensors:
         raise InputError(REFUSED)
 
     @staticmethod
@@ -156,42 +159,42 @@ class _Scenes(torch.autograd.Function):
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, ...], scenes: Scenes, sets: int, *given: Tensor
+        info: Any, in_dims: tuple[int | None, ...], scenes: Scenes, split: Split, *given: Tensor
     ) -> tuple[Tensors, tuple[int, ...]]:
         rows = [move_scenes_first(t, dim, info.batch_size) for t, dim in zip(given, in_dims[2:], strict=True)]
-        start, tensors = rows[: 2 * sets], rows[2 * sets :]
+        start, tensors = rows[: split[1]], rows[split[1] :]
         if scenes.of_copies is None or info.batch_size == 1:
-            saved = _one_by_one(scenes, sets, start, tensors)
+            saved = _one_by_one(scenes, split[0], start, tensors)
             return saved, (0,) * len(saved)
         make = None if scenes.of_lanes is None else scenes.of_lanes(scenes.system, info.batch_size, tensors[0])
         if make is not None and not is_transformed(rows):
-            saved = _in_lanes(scenes, make, sets, start, tensors)
-            return _check_saved(scenes, sets, start, saved, tensors)
+            saved = _in_lanes(scenes, make, split[0], start, tensors)
+            return _check_saved(scenes, split[0], start, saved, tensors)
         system, values = copy_scenes(scenes.system, tensors)
         flat = tuple(t.flatten(0, 1) for t in start)
         plan = replace_plan(scenes.plan, scenes.of_copies(system))
         whole = replace(scenes, plan=plan, system=system)
-        frames = _run(whole, flat[:sets], flat[sets:], values)
+        frames = _run(whole, flat[: split[0]], flat[split[0] :], values)
         saved = tuple(t.unflatten(1, (info.batch_size, -1)) for t in frames)
-        return _check_saved(scenes, sets, start, saved, tensors)
+        return _check_saved(scenes, split[0], start, saved, tensors)
 
 
 def _check_saved(
-    scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]
+    scenes: Scenes, first: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]
 ) -> tuple[Tensors, tuple[int, ...]]:
     """Return the result of vmap's rule, scenes second; raise SimulationError where a scene is not finite."""
     if scenes.system.scenes == 1 and not all(bool(torch.isfinite(unwrap_values(t)).all()) for t in saved):
-        _explain(scenes, sets, start, saved, tensors)
+        _explain(scenes, first, start, saved, tensors)
     return saved, (1,) * len(saved)
 
 
 def _in_lanes(
-    scenes: Scenes, make: MakeStepper, sets: int, start: Sequence[Tensor], tensors: Sequence[Tensor]
+    scenes: Scenes, make: MakeStepper, first: int, start: Sequence[Tensor], tensors: Sequence[Tensor]
 ) -> Tensors:
     """Return the saved states of scenes that run side by side."""
     many = InterleavedScenes(scenes.system, len(start[0]))
     flow = tuple(interleave_scenes(t) for t in start)
-    q, u = run_rollout(replace_plan(scenes.plan, make), flow[:sets], flow[sets:], many.tensors(tensors))
+    q, u = run_rollout(replace_plan(scenes.plan, make), flow[:first], flow[first:], many.tensors(tensors))
     return tuple(separate_scenes(t, many.scenes, axis=1) for t in (*q, *u))
 
 
@@ -202,20 +205,20 @@ def _run(scenes: Scenes, q: Tensors, u: Tensors, tensors: Sequence[Tensor]) -> T
     return (*saved_q, *saved_u)
 
 
-def _one_by_one(scenes: Scenes, sets: int, start: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensors:
+def _one_by_one(scenes: Scenes, first: int, start: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensors:
     """Return the saved states of scenes that run one after the other."""
     found = []
     for b in range(len(start[0])):
-        q, u = tuple(t[b] for t in start[:sets]), tuple(t[b] for t in start[sets:])
+        q, u = tuple(t[b] for t in start[:first]), tuple(t[b] for t in start[first:])
         own = [t[b] for t in tensors]
         saved = _run(scenes, q, u, own)
         if scenes.system.scenes == 1 and not is_transformed((*q, *u, *own)):
-            _check(scenes, b, (q, u), (saved[:sets], saved[sets:]), own)
+            _check(scenes, b, (q, u), (saved[:first], saved[first:]), own)
         found.append(saved)
     return tuple(torch.stack(parts) for parts in zip(*found, strict=True))
 
 
-def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]) -> None:
+def _explain(scenes: Scenes, first: int, start: Sequence[Tensor], saved: Tensors, tensors: Sequence[Tensor]) -> None:
     """Raise SimulationError about the first scene that is not finite."""
     if is_transformed((*start, *tensors)):
         raise SimulationError(
@@ -224,8 +227,8 @@ def _explain(scenes: Scenes, sets: int, start: Sequence[Tensor], saved: Tensors,
     good = torch.stack([torch.isfinite(t.detach()).movedim(1, 0).flatten(1).all(1) for t in saved]).all(0)
     b = int((~good).nonzero()[0])
     ends = tuple(t[:, b] for t in saved)
-    flow = (tuple(t[b] for t in start[:sets]), tuple(t[b] for t in start[sets:]))
-    _check(scenes, b, flow, (ends[:sets], ends[sets:]), [t[b] for t in tensors])
+    flow = (tuple(t[b] for t in start[:first]), tuple(t[b] for t in start[first:]))
+    _check(scenes, b, flow, (ends[:first], ends[first:]), [t[b] for t in tensors])
 
 
 def _check(

@@ -2,11 +2,12 @@
 
 Semi-implicit Euler has one move, leapfrog two; schemes of higher order have longer sequences. All of them run through
 these pipelines, forwards and backwards. States between the moves of a step are kept in ``between``; backwards they are
-computed again.
+computed again. Terms update their memory after the last move of a step.
 """
 
 from diffloom_kernels import generic, independent, launch, static
 from diffloom_mechanics.force_kernels import element_forces, force_adjoints, node_stages
+from diffloom_mechanics.memory_kernels import end_of_step, inject_memory, remember, remember_adjoint
 from diffloom_mechanics.node_kernels import (
     add_frame,
     drift_node,
@@ -155,13 +156,14 @@ def split_rollout(steps, scheme, states, between, system):
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         a = b
         b = a + 1 if a + 1 < states.q[0].shape[0] else 0
+        memory = tuple(states.q[static(k)][a] for k in static(system.memory))
         for m, move in static(enumerate(scheme)):
             clock = Clock(steps.first + j, start + move.at * steps.dt, steps.dt, 0, start)
             if static(m == 0):
                 q = tuple(x[a] for x in static(states.q))
                 u = tuple(x[a] for x in static(states.u))
             else:
-                q = between[static(m - 1)].q
+                q = (*between[static(m - 1)].q, *memory)
                 u = between[static(m - 1)].u
             if static(m == len(scheme) - 1):
                 q_next = tuple(x[b] for x in static(states.q))
@@ -170,6 +172,11 @@ def split_rollout(steps, scheme, states, between, system):
                 q_next = between[m].q
                 u_next = between[m].u
             make_move(clock, move, q, u, q_next, u_next, system)
+        if static(len(system.memory) > 0):
+            after = tuple(x[b] for x in static(states.q))
+            places = tuple(states.q[static(n.number)][b] for n in static(system.sets))
+            speeds = tuple(x[b] for x in static(states.u))
+            remember(end_of_step(steps, j, start), (*places, *memory), speeds, after, system)
 
 
 def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, grads):
@@ -179,6 +186,11 @@ def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, g
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         q_start = tuple(x[j] for x in static(states.q))
         u_start = tuple(x[j] for x in static(states.u))
+        memory = tuple(states.q[static(k)][j] for k in static(system.memory))
+        if static(len(system.memory) > 0):
+            places = tuple(states.q[static(n.number)][j + 1] for n in static(system.sets))
+            speeds = tuple(x[j + 1] for x in static(states.u))
+            remember_adjoint(end_of_step(steps, j, start), (*places, *memory), speeds, adj, system, grads)
         for m, move in static(enumerate(scheme)):
             clock = Clock(steps.first + j, start + move.at * steps.dt, steps.dt, 0, start)
             if static(m == len(scheme) - 1):
@@ -187,16 +199,18 @@ def split_rollout_adjoint(steps, scheme, states, between, frames, adj, system, g
                 make_move(clock, move, q_start, u_start, between[0].q, between[0].u, system)
             else:
                 here = between[static(m - 1)]
-                make_move(clock, move, here.q, here.u, between[m].q, between[m].u, system)
+                make_move(clock, move, (*here.q, *memory), here.u, between[m].q, between[m].u, system)
         for m, move in static(reversed(tuple(enumerate(scheme)))):
             clock = Clock(steps.first + j, start + move.at * steps.dt, steps.dt, 0, start)
             if static(m == 0):
                 make_move_adjoint(clock, move, q_start, u_start, adj, system, grads)
             else:
-                make_move_adjoint(clock, move, between[static(m - 1)].q, between[static(m - 1)].u, adj, system, grads)
+                here = between[static(m - 1)]
+                make_move_adjoint(clock, move, (*here.q, *memory), here.u, adj, system, grads)
         with independent:
             for nodes in static(system.sets):
                 launch(nodes.size, inject, j, frames, adj, nodes)
+        inject_memory(j, frames, adj, system)
 
 
 def make_move_adjoint(clock, move, q, u, adj, system, grads):

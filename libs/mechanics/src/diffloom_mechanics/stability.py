@@ -10,6 +10,7 @@ from torch import Tensor
 
 from diffloom.interfaces import Control, Model, Params, State
 from diffloom_mechanics.contact.law import ContactLaw
+from diffloom_mechanics.memories import pack_memory
 from diffloom_mechanics.system import Mechanics
 
 #: Suggested step relative to the longest stable one.
@@ -103,8 +104,10 @@ def estimate_fastest_rate(system: Mechanics, start: State) -> float:
     """
     evaluation = system.evaluation([t.detach() for t in system.tensors], 1e-9)
     q, u = (tuple(pair[k].contiguous() for pair in start.sets.values()) for k in (0, 1))
+    kept = tuple(pack_memory(system.compiled, start))
 
     def acceleration(q: tuple[Tensor, ...], u: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        q = (*q, *kept)
         return evaluation.rates(q, u, evaluation.force(0, q, u))[1]
 
     still = acceleration(q, u)

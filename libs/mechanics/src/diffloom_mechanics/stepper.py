@@ -89,6 +89,8 @@ class Stepper(ABC):
 
     #: True if ``advance`` leaves nothing behind that ``advance_adjoint`` would read.
     keeps_nothing = False
+    #: True if the scheme ends each step by ``SystemEvaluation.remember``, so that it runs terms with memory.
+    updates_memory = False
 
     @abstractmethod
     def advance(self, segment: Segment) -> None:

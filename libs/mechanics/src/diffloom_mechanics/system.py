@@ -14,6 +14,7 @@ from diffloom.interfaces import Dynamics, InputError, State
 from diffloom.transforms import once_differentiable
 from diffloom_mechanics.binding import CompiledSystem
 from diffloom_mechanics.evaluation import SystemEvaluation
+from diffloom_mechanics.memories import pack_memory
 from diffloom_mechanics.node_sets import NodeSet
 from diffloom_mechanics.terms import ElementTerm, NodeTerm, Term, TorchTerm
 
@@ -148,16 +149,23 @@ class Mechanics(Dynamics):
         Returns:
             Forces (nodes, du), or by the name of each node set.
         """
-        given = State(q, u).sets
+        found = self._force(State(q, u), k, dt)
+        return found if isinstance(q, Mapping) else next(iter(found.values()))
+
+    def _force(self, at: State, k: int, dt: float) -> dict[str, Tensor]:
+        """Return the total force at a state, by the name of each node set."""
+        given = at.sets
         if given.keys() != self.sets.keys() and not len(given) == len(self.sets) == 1:
             raise InputError(
                 f"force: got q and u of {' and '.join(map(repr, given))}; expected those of the node sets "
                 f"{' and '.join(map(repr, self.sets))}"
             )
         names = list(self.sets if len(given) > 1 else given)
-        state = (*(given[name][0] for name in names), *(given[name][1] for name in names))
-        found: tuple[Tensor, ...] = _Force.apply(self, k, dt, *state, *self.tensors)  # type: ignore[no-untyped-call]
-        return dict(zip(names, found, strict=True)) if isinstance(q, Mapping) else found[0]
+        places = (*(given[name][0] for name in names), *pack_memory(self.compiled, at))
+        state = (*places, *(given[name][1] for name in names))
+        apply: Any = _Force.apply
+        found: tuple[Tensor, ...] = apply(self, (len(places), len(state)), k, dt, *state, *self.tensors)
+        return dict(zip(names, found, strict=True))
 
     def forces(self, state: State, k: int = 0, dt: float = 1.0) -> dict[str, Tensor]:
         """Return the total force on every node of each node set, without gravity; differentiable.
@@ -171,23 +179,27 @@ class Mechanics(Dynamics):
             Forces (nodes, du) by the name of each node set.
         """
         q, u = ({name: state.sets[name][which] for name in self.sets} for which in (0, 1))
-        return self.force(q, u, k, dt)
+        return self._force(State(q, u, state.time, state.memory), k, dt)
 
 
 class _Force(torch.autograd.Function):
-    """Autograd function from the q of all node sets, then their u, then every tensor of the system to the forces."""
+    """Autograd function from the state (q of all node sets, memory of terms, u of all node sets), then every tensor of
+    the system, to the forces. ``split`` holds the number of tensors before u, and of all tensors of the state.
+    """
 
     @staticmethod
-    def forward(ctx: Any, system: Mechanics, k: int, dt: float, *given: Tensor) -> tuple[Tensor, ...]:
-        ctx.system, ctx.k, ctx.dt, count = system, k, dt, len(system.sets)
+    def forward(
+        ctx: Any, system: Mechanics, split: tuple[int, int], k: int, dt: float, *given: Tensor
+    ) -> tuple[Tensor, ...]:
+        ctx.system, ctx.split, ctx.k, ctx.dt = system, split, k, dt
         ctx.save_for_backward(*given)
-        state = tuple(t.detach() for t in given[: 2 * count])
-        return system.evaluation(given[2 * count :], dt).force(k, state[:count], state[count:])
+        state = tuple(t.detach() for t in given[: split[1]])
+        return system.evaluation(given[split[1] :], dt).force(k, state[: split[0]], state[split[0] :])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *adj_f: Tensor) -> tuple[Any, ...]:
-        given, count = ctx.saved_tensors, len(ctx.system.sets)
-        evaluation = ctx.system.evaluation(given[2 * count :], ctx.dt)
-        adj_q, adj_u = evaluation.force_adjoint(ctx.k, given[:count], given[count : 2 * count], adj_f)
-        return (None, None, None, *adj_q, *adj_u, *evaluation.gradients())
+        given, (first, flow) = ctx.saved_tensors, ctx.split
+        evaluation = ctx.system.evaluation(given[flow:], ctx.dt)
+        adj_q, adj_u = evaluation.force_adjoint(ctx.k, given[:first], given[first:flow], adj_f)
+        return (None, None, None, None, *adj_q, *adj_u, *evaluation.gradients())

@@ -6,8 +6,9 @@ valid ones. Backwards, the points of a step are computed again.
 
 from diffloom_kernels import generic, independent, launch, static
 from diffloom_mechanics.force_kernels import element_forces, force_adjoints, node_stages
+from diffloom_mechanics.memory_kernels import end_of_step, inject_memory, remember, remember_adjoint
 from diffloom_mechanics.node_kernels import node_force, plus, plus_times, state_cotangent, store, times, values, zeros
-from diffloom_mechanics.records import Clock, States
+from diffloom_mechanics.records import Clock, StateCotangents, States
 from diffloom_mechanics.schemes import nonzero_weights
 from diffloom_mechanics.split_kernels import inject
 
@@ -157,7 +158,7 @@ def combine(h, state, weights, rates, out, system, last):
             launch(nodes.size, store_combined, h, state, weights, rates, out, nodes, last)
 
 
-def compute_points(first, dt, start, state, scheme, points, system):
+def compute_points(first, dt, start, state, memory, scheme, points, system):
     """Compute points and rates of one step."""
     for s, row in static(enumerate(scheme.a)):
         clock = Clock(first, start + scheme.c[s] * dt, dt, 0, start)
@@ -168,7 +169,7 @@ def compute_points(first, dt, start, state, scheme, points, system):
             weights = tuple(row[k] for k in static(nonzero_weights(row)))
             rates = tuple(points.rates[k] for k in static(nonzero_weights(row)))
             combine(dt, state, weights, rates, here, system, None)
-            evaluate(clock, here.q, here.u, points.rates[s], system)
+            evaluate(clock, (*here.q, *memory), here.u, points.rates[s], system)
 
 
 def tableau_rollout(steps, scheme, states, points, system):
@@ -180,10 +181,14 @@ def tableau_rollout(steps, scheme, states, points, system):
         b = a + 1 if a + 1 < states.q[0].shape[0] else 0
         state = States(tuple(x[a] for x in static(states.q)), tuple(x[a] for x in static(states.u)))
         after = States(tuple(x[b] for x in static(states.q)), tuple(x[b] for x in static(states.u)))
-        compute_points(steps.first + j, steps.dt, start, state, scheme, points, system)
+        memory = tuple(states.q[static(k)][a] for k in static(system.memory))
+        compute_points(steps.first + j, steps.dt, start, state, memory, scheme, points, system)
         weights = tuple(scheme.b[k] for k in static(nonzero_weights(scheme.b)))
         rates = tuple(points.rates[k] for k in static(nonzero_weights(scheme.b)))
         combine(steps.dt, state, weights, rates, after, system, 1)
+        if static(len(system.memory) > 0):
+            places = tuple(states.q[static(n.number)][b] for n in static(system.sets))
+            remember(end_of_step(steps, j, start), (*places, *memory), after.u, after.q, system)
 
 
 def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, system, grads):
@@ -192,22 +197,31 @@ def tableau_rollout_adjoint(steps, scheme, states, points, frames, adj, back, sy
         j = steps.length - 1 - r
         start = states.q[0].dtype.type((steps.first + j) * steps.dt)
         state = States(tuple(x[j] for x in static(states.q)), tuple(x[j] for x in static(states.u)))
-        compute_points(steps.first + j, steps.dt, start, state, scheme, points, system)
+        memory = tuple(states.q[static(k)][j] for k in static(system.memory))
+        if static(len(system.memory) > 0):
+            places = tuple(states.q[static(n.number)][j + 1] for n in static(system.sets))
+            speeds = tuple(x[j + 1] for x in static(states.u))
+            remember_adjoint(end_of_step(steps, j, start), (*places, *memory), speeds, adj, system, grads)
+        adj_memory = tuple(adj.q[static(k)] for k in static(system.memory))
+        point = StateCotangents((*back.point.q, *adj_memory), back.point.u, back.point.f)
+        compute_points(steps.first + j, steps.dt, start, state, memory, scheme, points, system)
         with independent:
             for nodes in static(system.sets):
                 launch(nodes.size, end_adjoint, steps.dt, state, scheme.b, points.rates, adj, back.rates, nodes)
         for s, row in static(reversed(tuple(enumerate(scheme.a)))):
             clock = Clock(steps.first + j, start + scheme.c[s] * steps.dt, steps.dt, 0, start)
             if static(s == 0):
-                stage_adjoint(clock, state, back.rates[0], adj, back.point, system, grads)
+                stage_adjoint(clock, state, back.rates[0], adj, point, system, grads)
             else:
-                stage_adjoint(clock, points.states[static(s - 1)], back.rates[s], adj, back.point, system, grads)
+                here = States((*points.states[static(s - 1)].q, *memory), points.states[static(s - 1)].u)
+                stage_adjoint(clock, here, back.rates[s], adj, point, system, grads)
                 weights = tuple(row[k] for k in static(nonzero_weights(row)))
                 rates = tuple(back.rates[k] for k in static(nonzero_weights(row)))
-                points_to_rates(steps.dt, weights, back.point, rates, system)
+                points_to_rates(steps.dt, weights, point, rates, system)
         with independent:
             for nodes in static(system.sets):
                 launch(nodes.size, inject, j, frames, adj, nodes)
+        inject_memory(j, frames, adj, system)
 
 
 def points_to_rates(dt, weights, point, adj_rates, system):

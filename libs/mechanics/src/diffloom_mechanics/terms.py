@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, MemorySpec
 from diffloom_mechanics.node_sets import NamedTensor
 from diffloom_mechanics.records import Device
 
@@ -41,6 +41,14 @@ class ElementTerm:
         per_step: Names of parameters with one row per step.
         simd: False if the device functions branch on data.
         on: Name of the node set; None where there is one.
+        memory: Internal variables of the elements, which the term owns. Its device functions then take an array
+            ``memory`` (elements, numbers) before the constants, with the variables of element e side by side in row e.
+            The adjoint takes ``adj_memory`` before the adj_params and adds to row e.
+        update: ``update(e, clock, q, u, nodes, memory, *constants, *params)`` returns the numbers of row e of
+            ``memory`` after a step, at the state q, u at the end of the step.
+        update_adjoint: ``update_adjoint(e, clock, q, u, nodes, memory, *constants, *params, adj, adj_q, adj_u,
+            adj_memory, *adj_params)`` takes the cotangents ``adj`` of these numbers, writes the rows of e in adj_q and
+            adj_u, and adds to row e of adj_memory and of the adj_params. None: it is derived from ``update``.
     """
 
     name: str
@@ -52,8 +60,12 @@ class ElementTerm:
     per_step: tuple[str, ...] = ()
     simd: bool = True
     on: str | None = None
+    memory: tuple[MemorySpec, ...] = ()
+    update: Device = None
+    update_adjoint: Device = None
 
     def __post_init__(self) -> None:
+        check_memory(self.name, self.memory, self.update)
         for nodes in self.corners.values():
             if not isinstance(nodes, np.ndarray) or nodes.ndim != 2 or nodes.dtype != np.int32:
                 got = f"shape {nodes.shape} and dtype {nodes.dtype}" if isinstance(nodes, np.ndarray) else repr(nodes)
@@ -129,6 +141,14 @@ class NodeTerm:
         lanes: True if the device functions also serve scenes side by side, one per SIMD lane. They branch on constants,
             times and ``any_lane`` alone, index arrays by i, read rows of shared parameters by ``scene_row(i, k)``, and
             have neither stages nor integers in ``work``.
+        memory: Internal variables of the nodes, which the term owns. Its device functions and stages then take an array
+            ``memory`` (nodes, numbers) before the constants; adjoints take ``adj_memory`` before the adj_params and
+            add to row i. Not together with ``reads``.
+        update: ``update(i, clock, q, u, memory, *constants, *params)`` returns the numbers of row i of
+            ``memory`` after a step, at the state q, u at the end of the step.
+        update_adjoint: ``update_adjoint(i, clock, q, u, memory, *constants, *params, adj, adj_memory,
+            *adj_params)`` takes the cotangents ``adj`` of these numbers, adds to row i of adj_memory and of the
+            adj_params, and returns the cotangents of q and u of node i. None: it is derived from ``update``.
     """
 
     name: str
@@ -148,6 +168,17 @@ class NodeTerm:
     count: int | None = None
     by_node: bool = False
     lanes: bool = False
+    memory: tuple[MemorySpec, ...] = ()
+    update: Device = None
+    update_adjoint: Device = None
+
+    def __post_init__(self) -> None:
+        check_memory(self.name, self.memory, self.update)
+        if self.memory and self.reads is not None:
+            raise InputError(
+                f"term {self.name!r}: got memory and reads={self.reads!r}; expected one of them. An update that reads "
+                "two node sets belongs to an ElementTerm that joins them"
+            )
 
     def check_nodes(self, count: int) -> None:
         """Check that the arrays fit a node set.
@@ -187,6 +218,22 @@ class TorchTerm:
 
 
 Term = ElementTerm | NodeTerm | TorchTerm
+
+
+def check_memory(owner: str, memory: tuple[MemorySpec, ...], update: Device) -> None:
+    """Raise InputError unless a term with internal variables, and no other, has an update, and their names differ."""
+    if bool(memory) != (update is not None):
+        got = "memory without update" if memory else "update without memory"
+        raise InputError(f"term {owner!r}: got {got}; expected both, or neither")
+    names = [spec.name for spec in memory]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"term {owner!r}: two internal variables are called {name!r}; give each its own name")
+
+
+def count_memory(memory: tuple[MemorySpec, ...]) -> int:
+    """Return the count of numbers that a node or element remembers."""
+    return sum(spec.width for spec in memory)
 
 
 def check_rows(owner: str, name: str, value: Tensor, count: int, what: str, *, steps: bool) -> None:

@@ -17,6 +17,7 @@ from diffloom_mechanics.diagnosis import FailureExplainer, explain_gradient
 from diffloom_mechanics.explicit import CompiledStepper, ExecutionTarget, Scheme, SplitStepper, TableauStepper
 from diffloom_mechanics.implicit import ImplicitScheme, ImplicitStepper
 from diffloom_mechanics.lanes import InterleavedScenes, LaneStepper, can_run_in_lanes
+from diffloom_mechanics.memories import pack_memory, unpack_memory
 from diffloom_mechanics.rollout import RolloutPlan, run_rollout
 from diffloom_mechanics.scenes import OfCopies, OfLanes, Scenes, run_scenes
 from diffloom_mechanics.schemes import Tableau
@@ -158,8 +159,10 @@ def run_stepper(
     check_schedule(dt, steps, save)
     check_state(system, state)
     check_rows_per_step(system, steps)
+    make = _refuse_memory(system, make)
     tensors = system.tensors
     q, u = (tuple(pair[k].contiguous() for pair in state.sets.values()) for k in (0, 1))
+    q = (*q, *pack_memory(system.compiled, state))
     refuse_tangents((*q, *u, *tensors))
     if not (torch.is_grad_enabled() and any(needs_gradient(t) for t in (*q, *u, *tensors))):
         gradient = NoGradient()
@@ -173,7 +176,25 @@ def run_stepper(
         explain.check((q, u), (saved_q, saved_u), tensors)
     times = torch.tensor([state.time + dt * k for k in save], dtype=torch.float64)
     names = list(state.sets)
-    return Trajectory(dict(zip(names, saved_q, strict=True)), dict(zip(names, saved_u, strict=True)), times)
+    memory = unpack_memory(system.compiled, saved_q[len(names) :])
+    places = dict(zip(names, saved_q[: len(names)], strict=True))
+    return Trajectory(places, dict(zip(names, saved_u, strict=True)), times, memory=memory)
+
+
+def _refuse_memory(system: Mechanics, make: MakeStepper) -> MakeStepper:
+    """Return a function that makes a stepper; it raises InputError for one that would not update the terms' memory."""
+    remembering = system.compiled.remembering
+
+    def checked(tensors: Sequence[Tensor], needed: Sequence[bool]) -> Stepper:
+        stepper = make(tensors, needed)
+        if remembering and not stepper.updates_memory:
+            raise InputError(
+                f"{type(stepper).__name__}: got the term {remembering[0].name!r}, which has memory; expected a scheme "
+                "that calls SystemEvaluation.remember at the end of each step and sets updates_memory"
+            )
+        return stepper
+
+    return checked if remembering else make
 
 
 def check_step(dt: float) -> float:

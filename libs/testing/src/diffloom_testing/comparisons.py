@@ -27,31 +27,34 @@ def flatten_velocities(found: State | Trajectory) -> Tensor:
 
 
 def flatten_state(found: State | Trajectory) -> Tensor:
-    """Return all coordinates, then all velocities, in one row."""
-    return torch.cat([flatten_coordinates(found), flatten_velocities(found)])
+    """Return all coordinates, then all velocities, then all internal variables, in one row."""
+    memory = [value.reshape(-1) for value in found.memory.values()]
+    return torch.cat([flatten_coordinates(found), flatten_velocities(found), *memory])
 
 
 def map_node_sets(state: State, change: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> State:
     """Return a state with ``change(q, u)`` applied to every node set."""
     new = {name: change(q, u) for name, (q, u) in state.sets.items()}
-    return State({k: q for k, (q, _) in new.items()}, {k: u for k, (_, u) in new.items()}, state.time)
+    return State({k: q for k, (q, _) in new.items()}, {k: u for k, (_, u) in new.items()}, state.time, state.memory)
 
 
 def as_trajectory(state: State) -> Trajectory:
     """Return the trajectory of a single state, at time 0."""
     first = next(iter(state.sets.values()))[0]
     q, u = ({name: pair[k][None] for name, pair in state.sets.items()} for k in (0, 1))
-    return Trajectory(q, u, torch.zeros(1, dtype=first.dtype))
+    memory = {name: value[None] for name, value in state.memory.items()}
+    return Trajectory(q, u, torch.zeros(1, dtype=first.dtype), memory=memory)
 
 
 def unflatten_state(like: State, q: Tensor, u: Tensor) -> State:
     """Return a state with the node sets of ``like``, coordinates from the row q and velocities from the row u."""
-    return State(_split(like, q, 0), _split(like, u, 1), like.time)
+    return State(_split(like, q, 0), _split(like, u, 1), like.time, like.memory)
 
 
 def unflatten_trajectory(like: Trajectory, q: Tensor) -> Trajectory:
     """Return a trajectory with the node sets and velocities of ``like`` and coordinates from the row q."""
-    return Trajectory(_split(like, q, 0), {name: u for name, (_, u) in like.sets.items()}, like.times)
+    return Trajectory(_split(like, q, 0), {name: u for name, (_, u) in like.sets.items()}, like.times,
+                      memory=like.memory)  # fmt: skip
 
 
 def _split(like: State | Trajectory, row: Tensor, which: int) -> dict[str, Tensor]:

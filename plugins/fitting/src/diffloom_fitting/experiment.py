@@ -28,7 +28,8 @@ from diffloom_fitting.stopwatch import Stopwatch
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
 from diffloom_fitting.trust.assumed import parse_assumed, refuse_sought, seek_assumed
-from diffloom_fitting.trust.sight import measure_views
+from diffloom_fitting.trust.goal_verdict import judge_goal
+from diffloom_fitting.trust.sight import measure_followed, measure_views
 from diffloom_fitting.trust.time_step import refuse_long_steps
 from diffloom_fitting.trust.uncertainty import Method, Uncertainty, check_method, estimate_uncertainty
 from diffloom_fitting.trust.verdict import Verdict, judge, skip_judgement
@@ -289,16 +290,16 @@ class Experiment(AbstractExperiment):
 
     def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
         # Judged by the objective of the last stage, whose minimum the result is.
-        if self.target.goal:
-            return "not asked for", skip_judgement("a goal is reached or not")
         if interrupted:
             return "interrupted", skip_judgement("interrupted by the user", "red")
+        if self.target.goal:
+            return "a goal is reached or not", judge_goal(self, z, measure_goal(self, z))
         last = self.last_objective()
         found = estimate_uncertainty(last, z, self.uncertainty, self.assumed)
         seen = measure_views(last, z)
         still = ("camera.", "appearance.", "position")
         moving = any(not slot.name.startswith(still) for slot in self.layout.slots)
-        return found, judge(found, seen, moving)
+        return found, judge(found, seen, moving, followed=measure_followed(last, z))
 
     def outcome(self, z: Tensor, start: Tensor) -> dict[str, Any]:
         whole = self.objective()

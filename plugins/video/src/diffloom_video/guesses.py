@@ -128,9 +128,20 @@ def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> di
         "velocity.y": _speed(arcs[0], first),
         "restitution": [min(-after / before, 0.98) for before, after in fall],
         "gravity.y": 2.0 * float(np.median([height[0] for _, height in arcs])),
+        "angular_velocity.z": [
+            _spin(float(before[0][0]), float(after[0][0]), radius) for before, after in pairwise(arcs)
+        ],
         "camera.distance": distance,
         "camera.target.y": -ground,
     }
+
+
+def _spin(before: float, after: float, radius: float) -> float:
+    """Return the rotation rate [rad/s] about the view by which a ball that sticks changes its sideways speed so.
+
+    Sticking takes 2/7 of the speed of the lowest point from the centre of a solid ball: v' = v - 2/7 (v + w R).
+    """
+    return (5.0 * before - 7.0 * after) / (2.0 * radius)
 
 
 def _speed(arc: tuple[Row, Row], at: float) -> float:

@@ -226,6 +226,8 @@ def write_contact_sheet(path: Path, video: Target) -> None:
 #: Most of a clip that is read [s], and most that the loss sees, of each kind; of a throw, a part.
 LONG = 20.0
 SEEN = 5.0
+#: Time that is simulated before the first frame and after the last one [s]: half of the longest exposure.
+LEAD = 0.02
 #: Field of view of a phone [degrees] and how well that is known; how well one is known that a person gives.
 FOV, FOV_ROUGHLY, FOV_TYPED = 40.0, 0.15, 0.03
 #: Least and largest relative error of a size that is given, whose last digit may have been a zero.
@@ -253,6 +255,8 @@ def format_experiment(seen: Proposal, video: str, known: KnownFacts | None = Non
         "VIDEO": video.replace("\\", "/").replace('"', '\\"'),
         "BEGIN": f"{seen.begin:.4f}",
         "DURATION": f"{duration:.4f}",
+        "LEAD": f"{LEAD:g}",
+        "SIMULATED": f"{duration + 2.0 * LEAD:.4f}",
         "WHOLE": f"{float(seen.video.times[-1]) + step:.4f}",
         "UNTIL": f"{until:.4f}",
         "EVERY": str(max(1, round(1.0 / 30.0 / step))),

@@ -107,6 +107,13 @@ class Expressions(ast.NodeTransformer):
         parts: list[ast.expr] = [ast.Tuple(made[k : k + 24], ast.Load()) for k in range(0, max(len(made), 1), 24)]
         return functools.reduce(lambda left, right: ast.BinOp(left, ast.Add(), right), parts)
 
+    def visit_Tuple(self, node: ast.Tuple) -> ast.expr:
+        """Expand ``*tuple`` in a tuple display."""
+        expanded = self.known.tuple_entries(node)
+        made = ast.Tuple(node.elts if expanded is None else expanded, node.ctx)
+        self.generic_visit(made)
+        return made
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         """Select the branch of a conditional expression with a ``static`` condition."""
         condition = self.known.static_argument(node.test)

@@ -96,7 +96,8 @@ class Known:
             if isinstance(base, tuple) and isinstance(index, int):
                 return base[index]
         elif isinstance(node, ast.Tuple):
-            return tuple(self.of(entry) for entry in node.elts)
+            expanded = self.tuple_entries(node)
+            return UNKNOWN if expanded is None else tuple(self.of(entry) for entry in expanded)
         elif (inner := self.static_argument(node)) is not None:
             return self.evaluate_static(inner)
         elif self._is_pipeline and (expanded := self.static_entries(node)) is not None:
@@ -175,6 +176,19 @@ class Known:
         if over is None or not isinstance(loop.target, ast.Name):
             raise TypeError(f"{self.function.__name__}: {ast.unparse(made)} must run over static(...)")
         return [NameReplacer({loop.target.id: e}).visit(copy_node(made.elt)) for e in self.entries(over)]
+
+    def tuple_entries(self, node: ast.Tuple) -> list[ast.expr] | None:
+        """Return the entries of a tuple display with ``*tuple`` expanded, or None if the length of one is not known."""
+        made: list[ast.expr] = []
+        for part in node.elts:
+            if not isinstance(part, ast.Starred):
+                made.append(part)
+                continue
+            value = self.of(part.value)
+            if not isinstance(value, tuple):
+                return None
+            made += [entry(part.value, k) for k in range(len(value))]
+        return made
 
     def forget(self, names: set[str]) -> None:
         """Mark these variables as unknown."""

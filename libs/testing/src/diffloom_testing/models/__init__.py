@@ -8,6 +8,7 @@ from diffloom_testing.models import (
     integrators,
     interface,
     invariance,
+    memory,
     repeatability,
     surface,
 )
@@ -20,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     *adjoints.CHECKS,
     *invariance.CHECKS,
     *gradients.CHECKS,
+    *memory.CHECKS,
     *impacts.CHECKS,
     *repeatability.CHECKS,
     *integrators.CHECKS,

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from diffloom.interfaces import Model, Params, ParamSpec, State
+from diffloom.interfaces import MemorySpec, Model, Params, ParamSpec, State
 from diffloom_mechanics import ForceTerm
 from diffloom_testing.comparisons import (
     flatten_coordinates,
@@ -64,7 +64,12 @@ def interface(subject: ModelSubject) -> None:
 @check("declarations", parameters)
 def units(subject: ModelSubject, name: str) -> None:
     """The unit is written in SI symbols ("" for none), and the meaning is given."""
-    spec = subject.spec(name)
+    require_unit(subject.spec(name))
+
+
+def require_unit(spec: ParamSpec | MemorySpec) -> None:
+    """Raise Failure unless a declaration has a meaning, and a unit in SI symbols."""
+    name = spec.name
     require(isinstance(spec.doc, str) and bool(spec.doc.strip()), f"{name!r} has no doc: say in a few words what it is")
     require(isinstance(spec.unit, str), f"{name!r} has the unit {spec.unit!r}; expected a text such as 'N/m' or ''")
     for symbol in re.split(r"[ /]+", spec.unit) if spec.unit else ():

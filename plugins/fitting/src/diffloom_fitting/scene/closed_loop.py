@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Checkpointed, Control, Gradient, NoGradient, State, StoreAll, Trajectory
+from diffloom.interfaces import (
+    Checkpointed,
+    Control,
+    Gradient,
+    NoGradient,
+    State,
+    StoreAll,
+    Trajectory,
+    complete_memory,
+)
 from diffloom_fitting.scene.policy import shape_rows, update_memory
 
 if TYPE_CHECKING:
@@ -38,7 +47,8 @@ class ClosedLoop:
 
     def run(self, values: Values) -> tuple[Trajectory, Control]:
         """Return the saved states, and the control of every step."""
-        first = self.scene.model.initial_state(self.scene.params_with(values))
+        model = self.scene.model
+        first = complete_memory(model.initial_state(self.scene.params_with(values)), model.memory, model.axes)
         states = {0: first} if self.save[0] == 0 else {}
         rows: list[Tensor] = []
         past: Past = ()
@@ -56,6 +66,7 @@ class ClosedLoop:
             {name: torch.stack([kept_state.sets[name][0] for kept_state in kept]) for name in names},
             {name: torch.stack([kept_state.sets[name][1] for kept_state in kept]) for name in names},
             torch.tensor([step * self.scene.dt for step in self.save], dtype=torch.float64),
+            memory={name: torch.stack([kept_state.memory[name] for kept_state in kept]) for name in first.memory},
         ), made
 
     def _segments(self) -> Iterator[tuple[int, int]]:
@@ -80,8 +91,8 @@ class ClosedLoop:
         if not again:
             return self._walk(values, at, begin, end, NoGradient() if self._forward_only else StoreAll())
         state, before = at
-        names, sets = list(values), state.names
-        steps, size = self._list_saved(begin, end), 2 * len(sets)
+        names, sets = list(values), (state.names, tuple(state.memory))
+        steps, size = self._list_saved(begin, end), 2 * len(sets[0]) + len(sets[1])
 
         def walk(tensors: Sequence[Tensor], gradient: Gradient) -> tuple[Tensor, ...]:
             given = dict(zip(names, tensors[: len(names)], strict=True))
@@ -136,11 +147,15 @@ class ClosedLoop:
 
 
 def _flat(state: State) -> list[Tensor]:
-    return [part for pair in state.sets.values() for part in pair]
+    return [*(part for pair in state.sets.values() for part in pair), *state.memory.values()]
 
 
-def _make_state(names: Sequence[str], tensors: Sequence[Tensor], time: float) -> State:
-    return State(dict(zip(names, tensors[::2], strict=True)), dict(zip(names, tensors[1::2], strict=True)), time)
+def _make_state(names: tuple[Sequence[str], Sequence[str]], tensors: Sequence[Tensor], time: float) -> State:
+    """Return a state from its tensors. names: of the node sets, and of the internal variables."""
+    sets, kept = names
+    flow, memory = tensors[: 2 * len(sets)], tensors[2 * len(sets) :]
+    q, u = (dict(zip(sets, flow[k::2], strict=True)) for k in (0, 1))
+    return State(q, u, time, dict(zip(kept, memory, strict=True)))
 
 
 class _Segment(torch.autograd.Function):

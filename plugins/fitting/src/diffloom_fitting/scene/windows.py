@@ -76,7 +76,8 @@ def simulate_windows(
         state = path.last if goes_on else None
         parts.append(path.select(list(range(len(kept)))))
     q, u = ({n: torch.cat([p.sets[n][k] for p in parts]) for n in parts[0].sets} for k in (0, 1))
-    return Trajectory(q, u, torch.tensor(save, dtype=parts[0].times.dtype) * dt)
+    memory = {n: torch.cat([p.memory[n] for p in parts]) for n in parts[0].memory}
+    return Trajectory(q, u, torch.tensor(save, dtype=parts[0].times.dtype) * dt, memory=memory)
 
 
 def start_window(model: Model, params: Params, own: Iterable[str], state: State) -> State:
@@ -88,7 +89,7 @@ def start_window(model: Model, params: Params, own: Iterable[str], state: State)
         for which in told:
             q[name] = torch.where(which[name][0], fresh.sets[name][0], q[name])
             u[name] = torch.where(which[name][1], fresh.sets[name][1], u[name])
-    return State(q, u, state.time)
+    return State(q, u, state.time, state.memory)
 
 
 def _set_by(model: Model, params: Params, name: str) -> dict[str, tuple[Tensor, Tensor]]:

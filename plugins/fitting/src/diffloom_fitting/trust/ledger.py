@@ -20,7 +20,9 @@ from diffloom_fitting.scene import CameraPlacement, Viewpoint
 from diffloom_fitting.scene.checks import list_camera_specs
 from diffloom_fitting.trust.camera_error import list_camera_changes
 from diffloom_fitting.trust.linearised import Linearised
+from diffloom_fitting.trust.outlines import SIZE
 from diffloom_fitting.trust.tolerances import (
+    RULER,
     SHAPES,
     Assumption,
     differs_from_earth,
@@ -53,6 +55,9 @@ class LedgerEntry:
         off: Difference of the number from what the pixels say, in its unit.
         off_deviation: Standard deviation of that difference by the pixels alone; infinite if they do not show it.
         stated: True if the user stated the tolerance.
+        alone: The same difference if only this number may err.
+        alone_deviation: Standard deviation of ``alone``.
+        explains: Squared residuals, in units of the noise, that disappear if only this number may err.
     """
 
     name: str
@@ -66,6 +71,9 @@ class LedgerEntry:
     off: float = 0.0
     off_deviation: float = math.inf
     stated: bool = False
+    alone: float = 0.0
+    alone_deviation: float = math.inf
+    explains: float = 0.0
 
     @property
     def percent(self) -> tuple[float, ...]:
@@ -123,6 +131,8 @@ class Priced:
         shift: (n,), change of the estimate if they were sought within their tolerances, beyond that by noise.
         off: (k,), what the pixels say, in tolerances.
         off_deviation: (k,), its deviation by the pixels alone.
+        alone: (k, 3), the same if only this assumption may err, its deviation, and the squared residuals, in units of
+            the noise, that disappear then.
         left: (N,), residuals that remain after the step in the unknowns and the assumptions; None without assumptions.
     """
 
@@ -133,6 +143,7 @@ class Priced:
     shift: Tensor
     off: Tensor
     off_deviation: Tensor
+    alone: Tensor
     left: Tensor | None = None
 
     @property
@@ -141,9 +152,22 @@ class Priced:
         return self.shares.square().sum(dim=0) + self.noise.square()
 
     @property
+    def correction(self) -> Tensor:
+        """(n,), largest change of the estimate by correcting one assumption that the pixels contradict, or the one that
+        explains the residuals best; 0 if nothing is contradicted.
+        """
+        against = self.off.abs() > BEYOND * (1.0 + self.off_deviation.square()).sqrt()
+        if not bool(against.any()):
+            return torch.zeros_like(self.shift)
+        best = int(self.alone[:, 2].argmax())
+        alone = self.slopes[best] * self.alone[best, 0]
+        moved = torch.cat([self.slopes[against] * self.off[against, None], alone[None]])
+        return moved.abs().amax(dim=0)
+
+    @property
     def variance(self) -> Tensor:
-        """(n,), the same with the squared shift."""
-        return self.added_variance + self.shift.square()
+        """(n,), the same with the squared shift, or that by a correction if it is larger."""
+        return self.added_variance + torch.maximum(self.shift, self.correction).square()
 
 
 def price(
@@ -176,7 +200,7 @@ def price(
             priced.append(one)
             columns.append(column)
     if not priced:
-        return Priced((), empty(0, n), empty(0, n), empty(n), empty(n), empty(0), empty(0))
+        return Priced((), empty(0, n), empty(0, n), empty(n), empty(n), empty(0), empty(0), empty(0, 3))
     return _solve(objective, end, kept, max(noise, 1e-12), tuple(priced), torch.stack(columns))
 
 
@@ -223,7 +247,23 @@ def _solve(
     alone_variance = 1.0 / (1.0 / variance - 1.0)
     off = -step[m:] * alone_variance / variance
     left = end.residuals + step @ rows
-    return Priced(found, shares, slopes_by, by_noise.sqrt(), shift, off, alone_variance.sqrt(), left)
+    single = _take_alone(data, pulls, m, noise)
+    return Priced(found, shares, slopes_by, by_noise.sqrt(), shift, off, alone_variance.sqrt(), single, left)
+
+
+def _take_alone(data: Tensor, pulls: Tensor, m: int, noise: float) -> Tensor:
+    """Return (k, 3): each assumption's difference if only it may err, its deviation, and what it explains.
+
+    Args:
+        data: (m + k, m + k), normal matrix of unknowns and assumptions.
+        pulls: (m + k,), its right side.
+        m: Number of unknowns.
+        noise: Standard deviation of a residual.
+    """
+    cross = torch.linalg.solve(data[:m, :m], torch.cat([data[:m, m:], pulls[:m, None]], dim=1))
+    bend = (data[m:, m:].diagonal() - (data[m:, :m] * cross[:, :-1].T).sum(dim=1)).clamp(min=1e-30)
+    pull = pulls[m:] - data[m:, :m] @ cross[:, -1]
+    return torch.stack([pull / bend, noise / bend.sqrt(), pull.square() / (bend + noise**2) / noise**2], dim=1)
 
 
 def slope(objective: Objective, end: Linearised, one: Assumption) -> Tensor | None:
@@ -302,13 +342,15 @@ def _with_ruler(
 def _state(objective: Objective, found: Sequence[Assumption], name: str, tolerance: float | str) -> list[Assumption]:
     """Return the assumptions with one tolerance stated by the user; a number without a default one is added."""
     exact = tolerance == "exact"
-    wanted = normalise(name)
+    wanted = RULER if name == SIZE else normalise(name)
     some = [one for one in found if wanted in (one.name, one.whole)]
     if exact or tolerance == "seek":
         return [one for one in found if one not in some]
     assert isinstance(tolerance, int | float)
     if some:
         return [replace(one, tolerance=float(tolerance), stated=True) if one in some else one for one in found]
+    if wanted == RULER:
+        return [*found, Assumption(RULER, "size", 1.0, "", "given", float(tolerance), stated=True)]
     slot = resolve([Unknown(name)], objective.scene).slots[0]
     whole = name if slot.of is None else slot.of
     base = slot.start if slot.of is None else slot.base
@@ -344,7 +386,8 @@ def build_ledger(
         share, change = (tuple((part[i] * scale).tolist()) for part in (priced.shares, priced.slopes))
         off, off_deviation = (float(part[i]) * one.tolerance for part in (priced.off, priced.off_deviation))
         entries.append(LedgerEntry(one.name, one.kind, one.value, one.unit, one.origin, one.tolerance, share, change,
-                                   off, off_deviation, one.stated))  # fmt: skip
+                                   off, off_deviation, one.stated, float(priced.alone[i, 0]) * one.tolerance,
+                                   float(priced.alone[i, 1]) * one.tolerance, float(priced.alone[i, 2])))  # fmt: skip
     for name, (value, part) in measured.items():
         entries.append(LedgerEntry(name, name, value, "", "measured", 0.0, tuple((part * scale).tolist())))
     whole = (known * scale).clamp(min=1e-300)
@@ -372,7 +415,8 @@ def encode_ledger(ledger: Ledger) -> dict[str, Any]:
     """
     rows = [{**asdict(one), "percent": one.percent} for one in ledger.entries]
     for row in rows:
-        row["off_deviation"] = row["off_deviation"] if math.isfinite(row["off_deviation"]) else None
+        for key in ("off_deviation", "alone_deviation"):
+            row[key] = row[key] if math.isfinite(row[key]) else None
     return {"labels": ledger.labels, "shift": ledger.shift, "doubts": ledger.doubts, "assumptions": rows}
 
 
@@ -389,7 +433,8 @@ def decode_ledger(data: Mapping[str, Any]) -> Ledger:
         return Ledger()
     rows = [{key: value for key, value in row.items() if key != "percent"} for row in data["assumptions"]]
     for row in rows:
-        row["off_deviation"] = math.inf if row["off_deviation"] is None else row["off_deviation"]
+        for key in ("off_deviation", "alone_deviation"):
+            row[key] = math.inf if row[key] is None else row[key]
         row["share"], row["change"] = tuple(row["share"]), tuple(row["change"])
     entries = tuple(LedgerEntry(**row) for row in rows)
     return Ledger(tuple(data["labels"]), entries, data["shift"], tuple(data["doubts"]))

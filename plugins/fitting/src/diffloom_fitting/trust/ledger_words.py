@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from diffloom_fitting.numbers import format_number
-from diffloom_fitting.trust.ledger import Ledger, LedgerEntry
+from diffloom_fitting.trust.ledger import BEYOND, Ledger, LedgerEntry
 
 SEVERAL = 2.0  # change of an unknown, in deviations, by what the pixels say of the assumptions, of an amber fit
 MATTERS = 0.5  # change of an unknown, in deviations, from which on a contradicted assumption matters
@@ -31,19 +31,17 @@ def describe_doubts(ledger: Ledger, deviation: Mapping[str, Tensor]) -> str:
     if ledger.doubts:
         return ledger.doubts[0]
     whole = _flatten(deviation)
-    against = [one for one in ledger.entries if one.contradicted and _moved(one, whole) > MATTERS]
-    if not against and ledger.shift > SEVERAL:
-        against = [one for one in ledger.entries if one.shown]
-    if against:
-        worst = max(against, key=lambda one: abs(one.off) / one.off_deviation)
-        return f"{describe_difference(worst)}; ± covers the change; {_advise(worst)}"
-    if ledger.shift > SEVERAL:
-        return (
-            "the pixels contradict what was taken as known: within the tolerances of the ledger an unknown would "
-            f"change by {format_number(ledger.shift, 2)} standard deviations; ± covers the change; measure "
-            "the largest of them"
-        )
-    return ""
+    against = any(one.contradicted and _moved(one, whole) > MATTERS for one in ledger.entries)
+    if not against and ledger.shift <= SEVERAL:
+        return ""
+    best = max(ledger.entries, key=lambda one: one.explains)
+    if best.explains > BEYOND**2:
+        return f"{describe_difference(best)}; ± includes the change; {_advise(best)}"
+    return (
+        "the pixels contradict what was taken as known: within the tolerances of the ledger an unknown would "
+        f"change by {format_number(ledger.shift, 2)} standard deviations; ± includes the change; measure "
+        "the largest of them"
+    )
 
 
 def describe_difference(one: LedgerEntry) -> str:
@@ -53,12 +51,16 @@ def describe_difference(one: LedgerEntry) -> str:
         one: The entry of the ledger.
 
     Returns:
-        Half a sentence, such as "the video shows a camera.roll of 1.9 ± 0.2 deg, and 0 was given".
+        Half a sentence, such as "the video contradicts what the fit takes as known; a camera.roll of 1.9 ± 0.2 deg in
+        place of 0 would explain it best".
     """
     assert not isinstance(one.value, str)
-    seen, doubt = format_number(one.value - one.off, 4), format_number(one.off_deviation, 2)
+    seen, doubt = format_number(one.value - one.alone, 4), format_number(one.alone_deviation, 2)
     unit = f" {one.unit}" if one.unit else ""
-    return f"the video shows a {one.name} of {seen} ± {doubt}{unit}, and the fit takes {format_number(one.value, 4)}"
+    return (
+        f"the video contradicts what the fit takes as known; a {one.name} of {seen} ± {doubt}{unit} in place of "
+        f"{format_number(one.value, 4)} would explain it best"
+    )
 
 
 def _advise(one: LedgerEntry) -> str:

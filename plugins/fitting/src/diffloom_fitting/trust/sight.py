@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -70,6 +70,34 @@ def measure_views(objective: Objective, z: Tensor) -> list[ViewStatistics]:
             image = _image(objective, scene, target, values, outputs)
         found.append(_sight(label, scene, target, image))
     return found
+
+
+def measure_followed(objective: Objective, z: Tensor) -> float | None:
+    """Measure the share, up to 1, of the motion of measured states that the fit reproduces.
+
+    Args:
+        objective: Objective of the fit.
+        z: (n,), the end of the fit.
+
+    Returns:
+        The smallest of all views; None if images are compared, or no states, and 0 for states that do not change.
+    """
+    targets = objective.target.by_view()
+    if objective.loss.outputs or any(target.q is None for target in targets.values()):
+        return None
+    with torch.no_grad():
+        views, found = objective.views(z, gradient=False), list[float]()
+        for label, target in targets.items():
+            view = views[label]
+            if target.q is None or target.q.shape != view.q.shape or len(target) < 2:
+                return None
+            ends = (view, replace(view, q=target.q[:1].expand_as(target.q)))
+            left, moved = (objective.loss.residuals(one, target) for one in ends)
+            if left is None or moved is None:
+                return None
+            whole = float(moved.square().sum())
+            found.append(1.0 - float(left.square().sum()) / whole if whole > 0.0 else 0.0)
+    return min(found)
 
 
 def _image(

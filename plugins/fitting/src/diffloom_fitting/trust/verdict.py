@@ -9,6 +9,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from diffloom_fitting.numbers import format_number
+from diffloom_fitting.trust.coarse_misfit import SIDE
 from diffloom_fitting.trust.ledger_words import describe_doubts
 from diffloom_fitting.trust.sight import ViewStatistics
 from diffloom_fitting.trust.uncertainty import FINE, SEVERAL, Uncertainty
@@ -109,8 +110,9 @@ def skip_judgement(why: str, level: Level = "amber") -> Verdict:
 
 
 def judge(
-    found: Uncertainty | str, seen: Sequence[ViewStatistics], moving: bool, finished: str | None = None
-) -> Verdict:
+    found: Uncertainty | str, seen: Sequence[ViewStatistics], moving: bool, finished: str | None = None,
+    followed: float | None = None,
+) -> Verdict:  # fmt: skip
     """Judge a fit.
 
     Args:
@@ -118,16 +120,19 @@ def judge(
         seen: Statistics of each view.
         moving: True if the unknowns show only in motion.
         finished: The reason if the fit did not come to its end, else None.
+        followed: Share of the motion of measured states that the fit reproduces; None if images were compared.
 
     Returns:
         The verdict.
     """
     if isinstance(found, str):
         open_ = VerdictPart("amber", f"not judged: {found}")
-        return Verdict(_judge_stop(finished) or open_, visible(seen, moving), open_, judge_explanation(None, seen))
+        return Verdict(
+            _judge_stop(finished) or open_, visible(seen, moving), open_, judge_explanation(None, seen, followed)
+        )
     return Verdict(
         _judge_stop(finished) or judge_convergence(found), visible(seen, moving), identifiable(found),
-        judge_explanation(found, seen),
+        judge_explanation(found, seen, followed),
         found.undetermined,
     )  # fmt: skip
 
@@ -250,14 +255,28 @@ def _lens(found: Uncertainty) -> str:
     )
 
 
-def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics]) -> VerdictPart:
-    """Judge the share of the video that the fit reproduces, and whether the residuals look like noise."""
-    share = min((sight.explained for sight in seen), default=1.0)
+def judge_explanation(
+    found: Uncertainty | None, seen: Sequence[ViewStatistics], followed: float | None = None
+) -> VerdictPart:
+    """Judge the share of the data that the fit reproduces, and whether the residuals look like noise.
+
+    Args:
+        found: The uncertainty; None without one.
+        seen: Statistics of each view.
+        followed: Share of the motion of measured states that the fit reproduces; None if images were compared.
+
+    Returns:
+        The part "explained" of a verdict.
+    """
+    share = min((sight.explained for sight in seen), default=1.0 if followed is None else followed)
     told = f"the fit reproduces {max(0.0, 100.0 * share):.3g} % of the contrast between the video and its background"
+    if not seen:
+        told = "the residuals look like noise"
+        told = told if followed is None else f"the fit follows {max(0.0, 100.0 * share):.3g} % of the states' motion"
     if share < HALF:
         return VerdictPart(
             "red",
-            f"no: {told}; below {100.0 * HALF:g} % the numbers do not describe this video: check the model, the camera "
+            f"no: {told}; below {100.0 * HALF:g} % the numbers do not describe the data: check the model, the camera "
             "and the start",
         )
     if share < WELL:
@@ -273,6 +292,13 @@ def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics])
         )
     if found is not None and (doubt := describe_doubts(found.ledger, found.deviation)):
         return VerdictPart("amber", f"in part: {doubt}")
+    if found is not None and found.coarse_misfit > SEVERAL:
+        return VerdictPart(
+            "amber",
+            f"in part: {told}, but means of the residuals over squares of {SIDE} pixels are "
+            f"{min(found.coarse_misfit, 1e3):.3g} times larger on the object than elsewhere, beyond the tolerances of "
+            f"what the fit takes as known, so the model or its colours err; {MISSING}",
+        )
     if found is not None and found.displaced_times > SEVERAL:
         return VerdictPart(
             "amber",
@@ -308,4 +334,4 @@ def judge_explanation(found: Uncertainty | None, seen: Sequence[ViewStatistics])
             "in part: this loss does not say which residuals are neighbours, so the uncertainty takes them "
             'as independent and may be too small; set uncertainty = "blocks"',
         )
-    return VerdictPart("green", f"yes: {told}" if seen else "yes: the residuals look like noise")
+    return VerdictPart("green", f"yes: {told}")

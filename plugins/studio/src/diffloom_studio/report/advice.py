@@ -28,6 +28,8 @@ def give_advice(result: Result, experiment: AbstractExperiment | None = None) ->
         return ["The fit was interrupted: continue it with diffloom run --resume and this folder."]
     levels = {part: finding.level for part, finding in result.verdict.findings()}
     found = []
+    if result.goal is not None:
+        return _advise_goal(result, levels)
     if not images:
         found = _advise_unconverged(result) if levels["converged"] != "green" else []
         if levels["identifiable"] != "green":
@@ -50,6 +52,16 @@ def give_advice(result: Result, experiment: AbstractExperiment | None = None) ->
         found += _advise_open(result)
     if levels["explained"] != "green":
         found += _advise_unexplained(result, None if scene is None else scene.dt)
+    return found
+
+
+def _advise_goal(result: Result, levels: dict[str, str]) -> list[str]:
+    found = [_advise_iterations(result)] if levels["converged"] != "green" else []
+    if levels["explained"] == "red":
+        found.append(
+            "The goal was not reached: start nearer, give several starts, use a loss that attracts from any distance "
+            "(moments), or allow a larger control or more time."
+        )
     return found
 
 
