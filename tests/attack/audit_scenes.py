@@ -176,12 +176,6 @@ class Scene:
 
     def find_omission(self) -> str:
         """Return which part of the gradient the renderer's page says is left out in this scene, or ""."""
-        if self.combination.renderer == "coverage":
-            from diffloom_render_coverage import last_tally
-
-            with torch.no_grad():
-                self._draw(self.base)
-            return "triangles intersect" if last_tally().crossing else ""
         return "Kaolin's own formulas" if getattr(self.renderer, "compat", None) else ""
 
     def directions(self) -> dict[str, Tensor]:
