@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
         (lambda t: math.exp(30.0 * t), 30.0, "agrees"),
         (lambda t: t + 5.0 * max(t - 3e-6, 0.0), 1.0, "agrees"),  # a kink nearby: shorter differences miss it
         (lambda t: t + 5.0 * max(t - 3e-6, 0.0), 6.0, "wrong"),
+        (lambda t: t + 1e-6 * (t > 2e-5) + 1e-6 * (t > -2e-5), 1.0, "agrees"),  # jumps of both sides cancel
         (lambda t: t + abs(t), 0.3, "kink"),
         (lambda t: t + abs(t), 2.5, "wrong"),  # beyond both sides
         (lambda t: t + float(t > 1e-9), 1.0, "kink"),
