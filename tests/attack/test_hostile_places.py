@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SUPPORT = ROOT / "tests" / "support"
+SLOW = pytest.mark.slow
 KERNELS = """
 from diffloom_kernels import Program, device, launch
 
@@ -108,6 +109,7 @@ def test_a_read_only_home(on_disk, project):
     assert "Read-only" in done.stderr
 
 
+@SLOW
 def test_a_home_that_is_missing(project):
     settings = {k: v for k, v in os.environ.items() if k not in ("DIFFLOOM_CACHE_DIR", "XDG_CACHE_HOME")}
     done = subprocess.run(
@@ -137,7 +139,7 @@ def test_a_cache_on_a_full_disk(on_disk, project):
     assert ".tmp" not in done.stdout
 
 
-@pytest.mark.parametrize("size", ["4k", "48k", "160k"])
+@pytest.mark.parametrize("size", [pytest.param("4k", marks=SLOW), "48k", pytest.param("160k", marks=SLOW)])
 def test_a_run_on_a_full_disk(on_disk, project, size):
     """The run ends in words, and every file that is left is whole."""
     from toy_file import TOY
@@ -150,7 +152,9 @@ def test_a_run_on_a_full_disk(on_disk, project, size):
     assert "CLEAN" in done.stdout
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [pytest.param(signal.SIGINT, marks=SLOW), signal.SIGTERM, pytest.param(signal.SIGKILL, marks=SLOW)]
+)
 def test_a_signal_while_compiling(project, how):
     """The process ends at once, with its children, and the next one finds no damage."""
     settings = {**os.environ, "DIFFLOOM_CACHE_DIR": str(project / "cache"), "DIFFLOOM_QUIET": "1"}

@@ -38,6 +38,7 @@ def test_outcomes(function, derivative, outcome):
     assert found.outcome == outcome, found
 
 
+@pytest.mark.slow
 def test_an_audit_goes_on_where_it_stopped(tmp_path):
     file = tmp_path / "audit.jsonl"
     command = [sys.executable, str(HERE / "gradient_audit.py"), str(file), "--only", "smoke custom_step  coverage"]
