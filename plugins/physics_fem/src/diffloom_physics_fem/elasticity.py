@@ -66,7 +66,8 @@ def rest_inverse(points: Tensor, tets: NDArray[np.int64]) -> Tensor:
     x = take(points, tets)
     d1, d2, d3 = (x[:, a] - x[:, 0] for a in (1, 2, 3))
     c1, c2, c3 = torch.linalg.cross(d2, d3), torch.linalg.cross(d3, d1), torch.linalg.cross(d1, d2)
-    return torch.cat([c1, c2, c3], dim=1) / (d1 * c1).sum(dim=1, keepdim=True)
+    found: Tensor = torch.cat([c1, c2, c3], dim=1) / (d1 * c1).sum(dim=1, keepdim=True)
+    return found
 
 
 @dataclass(frozen=True)

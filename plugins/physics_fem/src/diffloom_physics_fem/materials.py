@@ -134,5 +134,5 @@ def resolve_material(given: object) -> SolidMaterial | None:
     """
     if isinstance(given, SolidMaterial):
         return given
-    name = check_choice("FemModel.material", given, ("neo_hookean", *MATERIALS))
+    name = check_choice("FemModel.material", str(given), ("neo_hookean", *MATERIALS))
     return None if name == "neo_hookean" else MATERIALS[name]()
