@@ -40,7 +40,7 @@ def find_bad_force(system: Mechanics, state: Tensors, tensors: Sequence[Tensor],
         for kind, name, number in _bad_places(system, state, tensors, clock):
             return (
                 f"term {name!r}: the force of {kind} {number} is not finite in step {step} (t = {start:.6g} s), "
-                "although the state before it is. Look there for a division by 0, or a root or logarithm of less than 0."
+                "although the state before it is. Look there for a division by 0, a root or a logarithm of 0."
             )
     return None
 

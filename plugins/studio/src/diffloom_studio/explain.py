@@ -95,7 +95,7 @@ PUBLIC = (
 
 
 def make_public_pages(name: str) -> list[Page]:
-    """Return the page of a public class or function, such as Surface or NodeTerm; none if there is no such name."""
+    """Return the page of a public class or function, such as Surface or NodeTerm; none for an unknown name."""
     for module in PUBLIC:
         if not name.isidentifier() or importlib.util.find_spec(module) is None:
             continue

@@ -105,7 +105,7 @@ def converges(subject: IntegratorSubject, name: str) -> str:
 
 @check("accuracy")
 def order(subject: IntegratorSubject) -> str:
-    """Without damping, the error falls with the step by the order that the integrator declares."""
+    """The error without damping falls with the step by the order that the integrator declares."""
     declared = subject.integrator.order
     if declared is None:
         raise Skip("the integrator declares no order")
