@@ -106,10 +106,12 @@ def test_bounces_are_guessed_from_a_track():
                 v = -v * speeds.pop(0)
     up, tilt = np.array(heights) - 0.4, np.radians(10.0)
     depth = distance - up * np.sin(tilt)
-    tracks = np.stack([120.0 + 0 * t, 200.0 - focal * up * np.cos(tilt) / depth, focal * radius / depth])
+    across = 120.0 + focal * 0.3 * (t - 0.75) / depth
+    tracks = np.stack([across, 200.0 - focal * up * np.cos(tilt) / depth, focal * radius / depth])
     found = guess_bounces(Sighting(t, tracks, focal, 400, 240, tilt), radius=radius, count=2)
     assert found["restitution"] == pytest.approx([0.8, 0.7], abs=0.02)
     assert found["gravity.y"] == pytest.approx(-g, rel=0.02)
+    assert found["angular_velocity.z"] == pytest.approx([-6.0, -6.0], abs=0.5), "it keeps its 0.3 m/s: it rolls"
     assert found["camera.distance"] == pytest.approx(distance, rel=0.01)
     assert found["camera.target.y"] == pytest.approx(0.4, abs=0.01)
     assert found["position.y"] == pytest.approx(0.6, abs=0.02)

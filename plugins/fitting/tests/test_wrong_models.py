@@ -38,6 +38,32 @@ def test_an_object_beside_its_image_is_found_as_far_away_as_it_is():
     assert moved.times > 2.0
 
 
+@pytest.mark.parametrize(("pixels", "alarming"), [(0.05, False), (0.5, True)])
+def test_the_place_of_a_matte_is_known_to_a_tenth_of_a_pixel(pixels, alarming):
+    scene = toy_scene(steps=20)
+    video = synthesise(scene, TRUTH)
+    frames = video.frames.clone()
+    frames[::2] = (1.0 - pixels) * frames[::2] + pixels * frames[::2].roll(1, dims=2)
+    video = noisy(replace(video, frames=frames), 0.0005)
+    video = replace(video, synthetic=False, step=1.0 / 255.0, confidence=torch.ones(len(video), dtype=torch.float64))
+    experiment = Experiment(scene, video, tuple(Unknown(name, value) for name, value in TRUTH.items()))
+    objective = experiment.objective()
+    end = linearise(objective, experiment.start())
+    inverse = torch.linalg.inv(end.unit @ end.unit.T)
+    found = displacement(objective, end, inverse=inverse)
+    assert found.pixels == pytest.approx(pixels * 0.5**0.5, rel=0.25)
+    assert (found.times > 2.0) == alarming
+    # No displacement of that size shifts the estimate farther: here is one, a constant.
+    drawn = objective.views(end.z, gradient=False)[""]
+    beside = objective.loss.residuals(drawn, replace(video, frames=video.frames.roll(1, dims=2)))
+    shift = inverse @ (end.unit @ (beside - end.fields[0]).reshape(-1)) * found.pixels
+    assert found.shift is not None
+    assert bool((shift.abs() < 1.2 * found.shift).all())
+    assert bool((found.shift > 0.0).all())
+    assert measured(scene, replace(video, synthetic=True), TRUTH).times > 2.0, "a renderer errs by no place"
+    assert measured(scene, replace(video, confidence=None), TRUTH).times > 2.0, "nothing was cut out"
+
+
 @pytest.mark.parametrize("level", [0.0, 0.005])
 def test_a_wrong_model_is_not_green(level):
     scene = toy_scene(steps=20)

@@ -256,6 +256,10 @@ def complete_term(term: Any, sets: Mapping[str, NodeSet]) -> Any:
             made["update_adjoint"] = element_update_adjoint(term, joined)
         return replace(term, **made)
     nodes = sets.get(term.on or "", only)
+    if forces and term.stages:
+        from diffloom_mechanics.derived_stages import add_stage_adjoints
+
+        return add_stage_adjoints(term, nodes)
     if forces:
         made["adjoint"] = node_adjoint(term, nodes.dq, nodes.du)
     if updates:

@@ -63,7 +63,8 @@ class FemModel(Model):
         layers: Layers of a ball from centre to surface, or of a gear across its width.
         width: Width of a gear [m].
         teeth: Number of teeth of a gear.
-        edge_length: Edge of the tetrahedra that fill a closed surface, as a fraction of its diagonal.
+        edge_length: Edge of the tetrahedra that fill a closed surface, as a fraction of its diagonal; None for 0.1, or
+            less where that does not fit.
         scale: Factor on all lengths of the mesh.
         repair: Repair inverted, flat and repeated tetrahedra and drop unused vertices; repairs are logged as a warning.
         regions: Named parts of the solid, each {vertices = [..]}, {tets = [..]}, {box = [[..], [..]]} or {centre =

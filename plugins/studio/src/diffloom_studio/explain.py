@@ -287,9 +287,9 @@ def suggest(name: str) -> str:
         short: dict[str, list[str]] = {}
         for each in known:
             short.setdefault(each.rpartition(".")[2], []).append(each)
-        # Names that contain the word come first: shear is the beginning of shear_modulus.
+        # Names that contain the word: shear is the beginning of shear_modulus. Similar words only if there are none.
         parts = [part for part in sorted(short, key=len) if name.lower() in part.split("_")]
-        parts += get_close_matches(name, short, n=2)
+        parts = parts or get_close_matches(name, short, n=2)
         near = list(dict.fromkeys(each for part in parts for each in short[part]))[:4]
     else:
         near = get_close_matches(name, known, n=3)

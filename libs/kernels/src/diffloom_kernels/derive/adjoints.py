@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
@@ -108,14 +108,27 @@ class Module:
 
     def load(self, title: str) -> dict[str, Any]:
         """Write the module to a file and return its functions by name."""
-        from ..backends.cpu import load_module
-
         text = "\n\n\n".join([_HEADER.format(title=title).strip(), *self.texts]) + "\n"
-        digest = hashlib.sha256(text.encode())
-        for name, value in sorted(self.namespace.items()):
-            digest.update(f"{name}={getattr(value, '__module__', '')}.{getattr(value, '__qualname__', name)}".encode())
-        stem = f"adjoint_{title.rpartition('.')[2]}_{digest.hexdigest()[:16]}"
-        return vars(load_module(stem, text, {**self.namespace, "device": device}))
+        return load_functions(f"adjoint_{title.rpartition('.')[2]}", text, self.namespace)
+
+
+def load_functions(name: str, text: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Write generated device functions to a file of the cache and load them.
+
+    Args:
+        name: First part of the name of the file; a hash of the content follows.
+        text: Source of a module, which may use ``device``.
+        namespace: Objects by the global names that the source uses.
+
+    Returns:
+        Global names of the module.
+    """
+    from ..backends.cpu import load_module
+
+    digest = hashlib.sha256(text.encode())
+    for key, value in sorted(namespace.items()):
+        digest.update(f"{key}={getattr(value, '__module__', '')}.{getattr(value, '__qualname__', key)}".encode())
+    return vars(load_module(f"{name}_{digest.hexdigest()[:16]}", text, {**namespace, "device": device}))
 
 
 class FunctionSource:
@@ -215,6 +228,7 @@ class Convention:
         results: Function of the cotangents, and of the numbers of the state that were read by array, corner (None for
             the node itself) and component, that writes what the adjoint stores and returns what it returns.
         number: Function of the writer and a number, which returns the number as text in the float type in use.
+        note: Function of the names of the arrays that were read and of those that were written.
     """
 
     args: tuple[Any, ...]
@@ -222,6 +236,7 @@ class Convention:
     seed: Callable[[Cotangents, Any], None]
     results: Callable[[Cotangents, States], list[str]]
     number: Callable[[Writer, int], str]
+    note: Callable[[set[str], set[str]], None] = lambda read, written: None
 
 
 def derive_by_convention(function: Any, convention: Convention) -> Any:
@@ -243,6 +258,7 @@ def derive_by_convention(function: Any, convention: Convention) -> Any:
     writer = module.writer(Names({*parameters, *convention.extra}))
     trace = Trace(writer, module.derive)
     result = trace.run(source, convention.args)
+    convention.note(trace.arrays.read, trace.arrays.written)
     found = Cotangents(writer)
     writer.lines = trace.top.forward()
     writer.line("# backwards")

@@ -64,7 +64,7 @@ def without_unused(lines: list[Line], live: set[str]) -> list[Line]:
                 live |= read_names(line.condition)[1]
                 kept.append(made)
         else:
-            before: set[str] = set()
+            before: set[str] | None = None
             while before != live:  # an iteration reads variables that the one before sets
                 before = set(live)
                 body = without_unused(line.body, live)

@@ -39,6 +39,8 @@ class Arrays:
         self._loaded: list[dict[str, Any]] = [{}]
         self._stored: list[set[tuple[str, int, int]]] = [set()]
         self._perhaps: set[tuple[str, int, int]] = set()
+        self.read: set[str] = set()
+        self.written: set[str] = set()
 
     @contextmanager
     def inside(self) -> Iterator[None]:
@@ -57,6 +59,7 @@ class Arrays:
             raise frame.refuse(node, "an index must be an integer")
         place = ", ".join(_text(i) for i in index)
         text = f"{array.text}[{place}]"
+        self.read.add(array.text)
         if array.role == "whole":
             corner = None
             if len(index) == 2 and getattr(index[0], "own", False) and isinstance(index[1], Fixed):
@@ -73,6 +76,8 @@ class Arrays:
                 raise frame.refuse(node, "the component of a state must be known before compiling")
             root = self._state(array, index[0], index[1].value, node, frame)
             transpose = lambda found, adj: found.add(root, adj)  # noqa: E731
+        elif array.role == "shared":
+            transpose = lambda found, adj: found.writer.line(f"{array.cotangent}[{place}] += {adj}")  # noqa: E731
         elif array.role == "parameter":
             self._check_owner(array, index, node, frame)
             transpose = self._parameter(array, place)
@@ -84,6 +89,7 @@ class Arrays:
         if array.role == "slots":
             raise frame.refuse(node, "what an element writes cannot be read")
         text = f"{self.trace.writer(ld3)}({array.text}, {_text(index)})"
+        self.read.add(array.text)
         if (known := self._known(text)) is not None:
             return known  # type: ignore[no-any-return]
         name = self.trace.names.fresh(wanted or f"{array.text}_{identifier(index.text)}")
@@ -93,6 +99,9 @@ class Arrays:
         if array.role == "state":
             roots = Group(tuple(self._state(array, index, c, node, frame) for c in range(3)))
             transpose = lambda found, adj: found.add(roots, adj)  # noqa: E731
+        elif array.role == "shared":
+            add, row = self.trace.writer(add_to3), _text(index)
+            transpose = lambda found, adj: found.writer.line(f"{add}({array.cotangent}, {row}, {adj})")  # noqa: E731
         elif array.role == "parameter":
             self._check_owner(array, (index,), node, frame)
             transpose = self._parameter3(array, _text(index))
@@ -159,6 +168,9 @@ class Arrays:
 
     def store(self, array: Any, index: tuple[Any, ...], value: Any, node: ast.expr, frame: Frame) -> None:
         """Follow ``array[e, corner, component] = value``."""
+        if isinstance(array, Array) and array.role in ("shared", "whole"):
+            self.write(array, index, value, "", node, frame)
+            return
         if not isinstance(array, Array) or array.role != "slots":
             raise frame.refuse(node, "only the rows that an element writes for its corners can be stored")
         whole = len(index) == 3 and getattr(index[0], "own", False)
@@ -168,6 +180,26 @@ class Arrays:
         self._note(array, corner, [component], node, frame)
         text = f"{array.cotangent}[{array.corners}[{index[0].text}, {corner}], {component}]"
         self.trace.region.items.append(Sink(value, lambda found: found.writer.name(text, "adj_f")))
+
+    def write(self, array: Array, index: tuple[Any, ...], value: Any, sign: str, node: ast.expr, frame: Frame) -> None:
+        """Follow ``array[index] = value``, or ``+=`` and ``-=`` for the signs "+" and "-", of an array that any item
+        may read afterwards.
+        """
+        self.written.add(array.text)
+        if array.role == "whole":
+            return
+        if not all(isinstance(i, Whole | Fixed) for i in index) or isinstance(value, Group):
+            raise frame.refuse(node, "expected a number stored at integers")
+        place = f"{array.cotangent}[{', '.join(_text(i) for i in index)}]"
+
+        def cotangent(found: Cotangents) -> str:
+            adj = found.writer.names.fresh(f"{array.cotangent}_here")
+            found.writer.line(f"{adj} = {place}")
+            if not sign:
+                found.writer.line(f"{place} = {found.writer.zero}")
+            return f"-{adj}" if sign == "-" else adj
+
+        self.trace.region.items.append(Sink(value, cotangent, overwrites=not sign))
 
     def store_corners(self, array: Array, element: Value, vectors: Value, node: ast.expr, frame: Frame) -> None:
         """Follow ``store_corners(array, e, vectors)``."""

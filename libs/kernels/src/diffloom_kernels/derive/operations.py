@@ -212,10 +212,11 @@ class Operation:
 
 @dataclass
 class Sink:
-    """Store of a value into an array, whose cotangent is given."""
+    """Store of a value into an array, whose cotangent is given; ``overwrites`` if the cotangent is also cleared."""
 
     value: Any
     cotangent: Callable[[Cotangents], str]
+    overwrites: bool = False
 
     def forward(self) -> list[Line]:
         """Return nothing: an adjoint does not repeat stores."""
@@ -225,6 +226,8 @@ class Sink:
         """Read the cotangent of the stored value."""
         if is_active(self.value):
             found.add(self.value, self.cotangent(found))
+        elif self.overwrites:
+            self.cotangent(found)
 
 
 @dataclass

@@ -89,7 +89,8 @@ class Trace:
             self._assign(node.target, node.value, frame)
         elif isinstance(node, ast.AugAssign):
             if isinstance(node.target, ast.Subscript):
-                raise frame.refuse(node, "a store that adds to an array has no derived adjoint")
+                self._add_to_array(node, node.target, frame)
+                return
             left = ast.copy_location(ast.Name(ast.unparse(node.target), ast.Load()), node)
             made = ast.copy_location(ast.BinOp(left, node.op, node.value), node)
             self._assign(node.target, made, frame)
@@ -98,6 +99,13 @@ class Trace:
                 self.eval(node.value, frame)
         elif not isinstance(node, ast.Pass):
             raise frame.refuse(node, f"a statement {type(node).__name__.lower()} has no derived adjoint")
+
+    def _add_to_array(self, node: ast.AugAssign, target: ast.Subscript, frame: Frame) -> None:
+        """Follow ``array[index] += value``."""
+        array, sign = self.eval(target.value, frame), _BINARY.get(type(node.op), "?")
+        if not isinstance(array, Array) or array.role not in ("shared", "whole") or sign not in ("+", "-"):
+            raise frame.refuse(node, "a store that adds to an array has no derived adjoint")
+        self.arrays.write(array, self._index(target.slice, frame), self.eval(node.value, frame), sign, target, frame)
 
     def _assign(self, target: ast.expr, value: ast.expr, frame: Frame) -> None:
         """Follow an assignment."""

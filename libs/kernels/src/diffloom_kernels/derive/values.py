@@ -98,7 +98,8 @@ class Array:
     Args:
         text: Name of the argument.
         role: "real" or "whole" for constants; "parameter" for an array whose gradient is wanted; "state" for the
-            state of nodes; "corners" for the nodes of elements; "slots" for the rows that elements write.
+            state of nodes; "corners" for the nodes of elements; "slots" for the rows that elements write; "shared" for
+            an array that is read and written at any index, whose adjoint runs in one thread.
         corners: For states and slots of elements, the name of the array of corners that indexes them.
         cotangent: Array of the cotangents: of parameters to be added to, of slots as given by node.
     """

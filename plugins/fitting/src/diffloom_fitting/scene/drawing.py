@@ -16,6 +16,7 @@ from diffloom_fitting.scene.projection import apply_rolling_shutter, bend_points
 from diffloom_fitting.scene.response import (
     add_background,
     apply_response,
+    average_frames,
     lay_over,
     respond_to_light,
     weigh_by_coverage,
@@ -28,9 +29,22 @@ if TYPE_CHECKING:
 
 
 def draw_frames(
-    scene: Scene, surface: Surface, camera: Camera, values: Mapping[str, Tensor], outputs: Sequence[str]
-) -> Image:
-    """Draw images of a surface, on the CPU, with the distortion of the lens and the response of the sensor."""
+    scene: Scene, surface: Surface, camera: Camera, values: Mapping[str, Tensor], outputs: Sequence[str],
+    subframes: int = 1,
+) -> Image:  # fmt: skip
+    """Draw images of a surface, on the CPU, with the distortion of the lens and the response of the sensor.
+
+    Args:
+        scene: The scene.
+        surface: The surface at each subframe.
+        camera: The camera.
+        values: Unknowns by name.
+        outputs: Outputs to render.
+        subframes: Number of subframes whose mean is a frame.
+
+    Returns:
+        Images of the frames.
+    """
     sensor, places = scene.viewpoint.sensor, scene.get_camera_values(values)
     distortion = sensor.value("distortion", places, scene.dtype)
     if distortion is not None:
@@ -38,8 +52,19 @@ def draw_frames(
     coloured = scene.appearance.apply(surface, scene.rest_shape, values.get("appearance.colour"))
     image = move_to_device(on_black(scene.renderer).render(coloured, camera, scene.lights, outputs), "cpu")
     spot = sensor.value("lens_blur", places, scene.dtype)
-    if image.silhouette is not None and spot is not None:
-        image = replace(image, silhouette=blur(image.silhouette, spot))
+    mask = image.silhouette
+    image = _record_light(scene, replace(image, silhouette=None), spot, places)
+    image = image if subframes == 1 else average_frames(image, subframes)
+    if mask is None:
+        return image
+    # A blurred mean is the mean of blurred images, at the cost of one.
+    mask = mask if subframes == 1 else mask.unflatten(0, (-1, subframes)).mean(dim=1)
+    return replace(image, silhouette=mask if spot is None else blur(mask, spot))
+
+
+def _record_light(scene: Scene, image: Image, spot: Tensor | None, places: Mapping[str, Tensor]) -> Image:
+    """Return images with the lens' blur and the sensor's response in their colours, before their background."""
+    sensor = scene.viewpoint.sensor
     if image.rgba is None:
         return image
     if spot is None and not scene.renderer.unbiased:

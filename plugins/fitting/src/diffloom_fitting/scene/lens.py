@@ -11,6 +11,8 @@ from diffloom.fixed_order import ordered_sum
 
 #: Beyond so many radii, and so many pixels more, a spot holds less than 1e-11 of its light.
 RADII, MARGIN = 7.0, 8
+#: Weights below are rounding and are left out, except those of the nearest pixels, whose derivatives count.
+ROUNDING, NEAREST = 1e-14, 2
 
 
 def spot_weights(radius: Tensor) -> Tensor:
@@ -27,6 +29,8 @@ def spot_weights(radius: Tensor) -> Tensor:
     angles = torch.arange(count, dtype=radius.dtype) * (2.0 * math.pi / count)
     waves = torch.cos(torch.arange(-reach, reach + 1, dtype=radius.dtype)[:, None] * angles)
     weights = (waves * torch.exp(radius**2 * (torch.cos(angles) - 1.0))).sum(dim=1) / count
+    used = max(NEAREST, int((weights.detach()[reach:] > ROUNDING).sum()))
+    weights = weights[reach - used : reach + used + 1]
     return weights / weights.sum()
 
 

@@ -35,7 +35,6 @@ from diffloom_fitting.scene.frame_times import Sampling, sample_times
 from diffloom_fitting.scene.placement import make_camera
 from diffloom_fitting.scene.policy import Policy
 from diffloom_fitting.scene.projection import apply_lens_pose
-from diffloom_fitting.scene.response import average_frames
 from diffloom_fitting.scene.sensor import LENS_BLUR, SENSED, shutter_times
 from diffloom_fitting.scene.simulating import Rollout, get_given_control, make_control, run_rollout
 from diffloom_fitting.scene.values import as_scene_values, as_times
@@ -366,8 +365,7 @@ class Scene:
             Images, on the CPU, and drawn vertices (frames, vertices, 3) [m].
         """
         surface, camera, subframes = exposure(self, trajectory, params, values, sampling)
-        image = draw_frames(self, surface, camera, values, outputs)
-        return (image if subframes == 1 else average_frames(image, subframes)), surface.vertices
+        return draw_frames(self, surface, camera, values, outputs, subframes), surface.vertices
 
     def draw_surface(self, surface: Surface, times: Tensor, outputs: Sequence[str]) -> Image:
         """Draw a surface by a camera without unknowns.

@@ -33,6 +33,7 @@ OPEN = 1.0  # deviation, in natural changes, from which on an unknown is not det
 RESOLVED = 2.0  # smallest deviation, in roundings of the searched vector
 FINE = 1e-4  # smallest difference that matters, in natural changes
 EXACT = 1e-6  # residuals below are rounding and have no posterior
+BLURS = (".lens_blur", ".exposure")  # unknowns of a camera that stand for blur
 SEVERAL = 2.0  # ratio from which on a disagreement is more than noise
 
 Method = Literal["laplace", "blocks", "posterior"]
@@ -49,9 +50,11 @@ class Uncertainty:
             off.
         correlation: (n, n), between the entries of the vector.
         inflation: Largest factor by which correlated noise widens a deviation.
-        unrest: Largest change of an unknown by the next Gauss-Newton step, in its deviations.
+        unrest: Largest change of an unknown by the next Gauss-Newton step, in its deviations by noise and by what the
+            fit takes as known.
         relative_step: The same change in natural changes (a factor e for positive quantities).
-        windows: Ratio of the disagreement between windows of time to that allowed by noise; 0 with too few frames.
+        windows: Ratio of the disagreement between windows of time to that allowed by noise, of unknowns other than
+            blur; 0 with too few frames.
         open: Sentences on what the pixels leave open.
         undetermined: Labels of the entries concerned.
         by_prior: Labels of entries that only the prior determines.
@@ -156,10 +159,16 @@ def estimate_uncertainty(
     inflation = max(1.0, _largest(_divide_or_zero(larger, single)))
     priced = price(objective, end, parted.kept, inflation * _overall(noises), assumed or {})
     # Windows, steps and cameras may disagree by as much as the assumptions allow.
-    known = (base.square() + priced.added_variance).sqrt()
+    moved = displacement(objective, end, priced.left, inverse)
+    place = torch.zeros_like(base) if moved.shift is None else moved.shift
+    known = (base.square() + priced.added_variance + place.square()).sqrt()
     windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
+    # A codec's blur varies from frame to frame, so a sought blur differs between windows where motions do not.
+    moving = _list_moving(objective.layout).to(z.dtype)
+    disagreement = 0.0 if blocks is None else _ratio(moving * _root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
-    near = (step <= local) | (step <= FINE * end.size * end.width)
+    reach = (local.square() + priced.added_variance + place.square()).sqrt()
+    near = (step <= reach) | (step <= FINE * end.size * end.width)
     left = torch.where(near, step, torch.zeros_like(step))
     shift, by_noise = camera_shift(objective, end, parted.kept, _overall(noises))
     beyond = (known.square() + by_noise.square()).sqrt()
@@ -168,18 +177,23 @@ def estimate_uncertainty(
     if blocks is not None and (method == "blocks" or windows > SEVERAL):
         total = torch.maximum(total, widen_by_student(end.fields) * _root(blocks))
     outline = outline_shift(objective, end, inverse)
-    ruler = outline.square() + priced.variance
+    ruler = outline.square() + place.square() + priced.variance
     total = (total.square() + ruler).sqrt()
     lens = lens_bias(objective, end)
     lens_times = _ratio(lens.shift, total, end)
     total = (total.square() + lens.shift.square()).sqrt()
-    moved = displacement(objective, end, priced.left)
     layout, blind = objective.layout, ~end.visible & (end.prior.diagonal() == 0.0)
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
     scale = _slopes(layout, z).abs() / end.size
+    settled = (total.square() - priced.variance + priced.added_variance).clamp(min=0.0).sqrt()
     ledger = build_ledger(
-        priced, layout.labels(), scale, known, _list_measured(objective, bias, shift, outline, lens.shift)
+        priced,
+        layout.labels(),
+        scale,
+        known,
+        settled,
+        _list_measured(objective, bias, shift, outline, place, lens.shift),
     )
     drawn = None
     if method == "posterior" and _overall(noises) > EXACT:
@@ -190,16 +204,23 @@ def estimate_uncertainty(
         deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
-        _largest(_divide_or_zero(step, local)), _largest(step / (end.size * end.width)), windows, open_,
+        _largest(_divide_or_zero(step, reach)), _largest(step / (end.size * end.width)), disagreement, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, known, end),
-        _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
-        lens_unknown=lens.missing, ledger=ledger, coarse_misfit=measure_coarse_misfit(objective, end, priced.left),
+        _ratio(moving * shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times,
+        lens_area=lens.area, lens_unknown=lens.missing, ledger=ledger,
+        coarse_misfit=measure_coarse_misfit(objective, end, priced.left),
     )  # fmt: skip
 
 
+def _list_moving(layout: UnknownLayout) -> Tensor:
+    """Return (n,): true for all entries except those of blur, which the test of a codec's blur is about."""
+    counts = [torch.full((slot.size,), not slot.name.endswith(BLURS), dtype=torch.bool) for slot in layout.slots]
+    return torch.cat(counts)
+
+
 def _list_measured(
-    objective: Objective, bias: Tensor, shift: Tensor, outline: Tensor, lens: Tensor
+    objective: Objective, bias: Tensor, shift: Tensor, outline: Tensor, place: Tensor, lens: Tensor
 ) -> dict[str, tuple[float | str, Tensor]]:
     """Return what has a test of its own, for the ledger; nothing for synthetic videos."""
     scene, targets = objective.scene, objective.target.by_view().values()
@@ -216,6 +237,8 @@ def _list_measured(
     }
     if any(target.confidence is not None for target in targets):
         found["segmentation"] = ("outlines 0.25 px farther out", outline)
+    if bool(place.any()):
+        found["place in frames"] = ("drawn beside the video", place)
     return found
 
 
