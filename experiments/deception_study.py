@@ -1,7 +1,8 @@
 """Rate at which green answers hold if a user assumed something slightly wrong: fits of videos whose truth is known.
 
     python experiments/deception_study.py --quick                       # a fit of each scene and mistake
-    python experiments/deception_study.py --first 70000 --count 5       # that of docs/trust.md; it goes on
+    python experiments/deception_study.py --first 70000 --count 5       # that of docs/trust.md; run again, it goes on
+    python experiments/deception_study.py --first 70000 --publish deception_study.jsonl
 
 Four scenes are recorded, raw (8 bits, with noise) and by H.264, and fitted with default tolerances and one mistake
 each: a statement of the user differs from the recording, with either sign. Of the green answers, how many numbers lie
@@ -24,11 +25,13 @@ from typing import Any
 import torch
 
 from diffloom.plugins import get_model, get_renderer
+from diffloom_experiments.origin import write_origin
 from diffloom_fitting import Appearance, Orbit, Result, Scene, Stop, Target, Viewpoint, fit
 from diffloom_fitting.scene import Sensor
 from diffloom_studio.report.media import write_video
 from diffloom_video import read_video
 
+RESULTS = Path(__file__).resolve().parent / "results"
 PIXELS, RATE, LEVEL, SPAN = 48, 30.0, 0.01, 0.5
 KINDS = ("raw", "h264")
 GREY = (0.35, 0.4, 0.45)
@@ -78,6 +81,13 @@ MISTAKES: dict[str, Told] = {
     "start turning 0.03 rad/s": Told(turning=0.03),
     "constants of contact 20 %": Told(law=1.2),
 }
+
+
+def enlarge(told: Told, times: float) -> Told:
+    """A mistake that is several times as large."""
+    larger = {name: default + times * (value - default) for name, value in vars(told).items()
+              for default in (Told.__dataclass_fields__[name].default,)}  # fmt: skip
+    return Told(**larger)
 
 
 def flip(told: Told, sign: float) -> Told:
@@ -245,11 +255,11 @@ def record(scene: Scene, truth: dict[str, Any], told: Told, kind: str, seed: int
         return read_video(path, dtype=torch.float64)
 
 
-def fitted(name: str, mistake: str, kind: str, seed: int) -> tuple[Case, Result]:
-    """The fit of one video by a user who does not know of the mistake."""
+def fitted(name: str, mistake: str, kind: str, seed: int, times: float = 1.0) -> tuple[Case, Result]:
+    """The fit of one video by a user who does not know of the mistake, which may be several times as large."""
     case = SCENES[name](draws(seed))
     order = list(MISTAKES).index(mistake)
-    told = flip(MISTAKES[mistake], 1.0 if (seed + order) % 2 else -1.0)
+    told = flip(enlarge(MISTAKES[mistake], times), 1.0 if (seed + order) % 2 else -1.0)
     video = record(case.scene(told), case.truth, told, kind, seed)
     assumed = case.scene(Told())
     return case, fit(assumed, video, case.start, stop=Stop(change=1e-9, patience=3))
@@ -267,10 +277,10 @@ def jobs(first: int, count: int) -> Iterator[Job]:
                     yield from ((name, mistake, kind, seed) for kind in KINDS)
 
 
-def row_of(job: Job) -> dict[str, Any]:
+def row_of(job: Job, times: float = 1.0) -> dict[str, Any]:
     """One fit: its verdict, its numbers' errors and ±."""
     began = time.process_time()
-    case, result = fitted(*job)
+    case, result = fitted(*job, times)
     errors: dict[str, float] = {}
     deviations: dict[str, float] = {}
     for e in result.estimates:
@@ -316,29 +326,55 @@ def widths(rows: list[dict[str, Any]]) -> dict[str, float]:
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """The figures as tables."""
-    head = "| mistake | kind | fits | green | amber | red | numbers of green fits | within 2 ± |"
-    lines = [head, "|---" * 8 + "|"]
+    lines = [f"| mistake | {' | '.join(f'{kind}: fits | green, amber, red | numbers within 2 ±' for kind in KINDS)} |",
+             "|---" * 7 + "|"]  # fmt: skip
     for mistake in MISTAKES:
-        for kind in KINDS:
-            mine = [row for row in rows if (row["mistake"], row["kind"]) == (mistake, kind)]
-            if mine:
-                lines.append(_line(f"{mistake} | {kind}", mine))
-    for kind in KINDS:
-        lines.append(
-            _line(f"all mistakes | {kind}", [r for r in rows if r["kind"] == kind and r["mistake"] != "control"])
-        )
-    lines += [_line("all mistakes | both", [r for r in rows if r["mistake"] != "control"]), ""]
-    lines += [f"mean ± over scatter, {name}: {value:.2f}" for name, value in widths(rows).items()]
-    if ratios := list(widths(rows).values()):
-        lines.append(f"mean of these: {sum(ratios) / len(ratios):.2f}")
+        lines.append(_line(mistake, [row for row in rows if row["mistake"] == mistake]))
+    wrong = [row for row in rows if row["mistake"] != "control"]
+    lines += [_line("**all mistakes**", wrong), "", _tell_goals(rows, wrong), ""]
+    lines += ["| scene and number | mean ± of green fits over the scatter of the errors |", "|---|---|"]
+    lines += [f"| {name} | {value:.2f} |" for name, value in widths(rows).items()]
     return "\n".join(lines)
 
 
 def _line(name: str, rows: list[dict[str, Any]]) -> str:
-    levels = [sum(row["level"] == level for row in rows) for level in ("green", "amber", "red")]
-    inside, count = within(rows)
-    share = f"{100.0 * inside / count:.1f} %" if count else "-"
-    return f"| {name} | {len(rows)} | " + " | ".join(map(str, levels)) + f" | {count} | {share} |"
+    cells = [name]
+    for kind in KINDS:
+        mine = [row for row in rows if row["kind"] == kind]
+        levels = [sum(row["level"] == level for row in mine) for level in ("green", "amber", "red")]
+        cells += [str(len(mine)), ", ".join(map(str, levels)), _share(*within(mine))]
+    return f"| {' | '.join(cells)} |"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100.0 * part / whole:.1f} % of {whole}" if whole else "-"
+
+
+def _tell_goals(rows: list[dict[str, Any]], wrong: list[dict[str, Any]]) -> str:
+    """The three figures by which the study is judged."""
+    controls = [row for row in rows if row["mistake"] == "control"]
+    green = [row for row in wrong if row["level"] == "green"]
+    whole = sum(all(abs(row["errors"][k]) <= 2.0 * d for k, d in row["deviations"].items() if d) for row in green)
+    ratios = list(widths(rows).values()) or [math.nan]
+    return (
+        f"Numbers of green fits with a mistake within 2 ±: {_share(*within(wrong))}; green fits with all numbers "
+        f"within 2 ±: {_share(whole, len(green))}; controls green: "
+        f"{_share(sum(row['level'] == 'green' for row in controls), len(controls))}, their numbers within 2 ±: "
+        f"{_share(*within(controls))}; mean ± over scatter: {sum(ratios) / len(ratios):.2f} on average, "
+        f"{max(ratios):.2f} at most; processor time of a fit: {sum(row['seconds'] for row in rows) / len(rows):.1f} s"
+    )
+
+
+def publish(rows: list[dict[str, Any]], command: str) -> None:
+    """Write tables, rows and their origin into experiments/results."""
+    short = [{**{key: row[key] for key in ("scene", "mistake", "kind", "seed", "level")},
+              "off": {k: round(row["errors"][k] / d, 2) for k, d in row["deviations"].items() if d}}
+             for row in rows]  # fmt: skip
+    tables, data = RESULTS / "deception-study.md", RESULTS / "deception-study.json"
+    tables.write_text(f"# Slightly wrong assumptions\n\n{summary(rows)}\n", encoding="utf-8")
+    lines = ",\n ".join(json.dumps(row) for row in short)
+    data.write_text(f"[\n {lines}\n]\n", encoding="utf-8")
+    write_origin(tables, data, command=command)
 
 
 def main() -> None:
@@ -348,20 +384,27 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--scene", action="append", choices=list(SCENES), help="only these")
     parser.add_argument("--quick", action="store_true", help="one seed")
+    parser.add_argument("--times", type=float, default=1.0, help="mistakes so many times as large")
+    parser.add_argument("--publish", nargs="+", type=Path, help="files of rows to publish in experiments/results")
     parser.add_argument("--out", type=Path, default=Path("deception_study.jsonl"), help="a line of JSON per fit")
     given = parser.parse_args()
+    if given.publish:
+        rows = [json.loads(line) for path in given.publish for line in path.read_text(encoding="utf-8").splitlines()]
+        publish(rows, f"python experiments/deception_study.py --first {given.first} --count {given.count}")
+        print(summary(rows))
+        return
     torch.set_num_threads(1)
     before = given.out.read_text(encoding="utf-8").splitlines() if given.out.exists() else []
-    rows = {job_of(row): row for row in map(json.loads, before)}
+    done = {job_of(row): row for row in map(json.loads, before)}
     wanted = [job for job in jobs(given.first, 1 if given.quick else given.count)
               if given.scene is None or job[0] in given.scene]  # fmt: skip
     with given.out.open("a", encoding="utf-8") as file:
         for job in wanted:
-            if job not in rows:
-                rows[job] = row_of(job)
-                file.write(json.dumps(rows[job]) + "\n")
+            if job not in done:
+                done[job] = row_of(job, given.times)
+                file.write(json.dumps(done[job]) + "\n")
                 file.flush()
-    print(summary([rows[job] for job in wanted]))
+    print(summary([done[job] for job in wanted]))
 
 
 if __name__ == "__main__":

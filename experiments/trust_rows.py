@@ -3,6 +3,7 @@
 python experiments/trust_rows.py              # all that need no recording
 python experiments/trust_rows.py --real       # also three arcs of a real ball (DIFFLOOM_REAL_DATA)
 python experiments/trust_rows.py --row readme
+python experiments/trust_rows.py --deceptions # fits that were green though the user assumed something slightly wrong
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from deception_rows import print_table
 
 import diffloom_fitting as fitting
 from diffloom.plugins import get_model, get_renderer
@@ -140,7 +142,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--row", action="append", choices=[*ROWS, *REAL], help="only these")
     parser.add_argument("--real", action="store_true", help="also the arcs of a recording")
+    parser.add_argument("--deceptions", action="store_true", help="the table of slightly wrong assumptions")
     given = parser.parse_args()
+    if given.deceptions:
+        print_table(lambda line: print(line, flush=True))
+        return
     every = ROWS | REAL
     for name in given.row or [*ROWS, *(REAL if given.real else ())]:
         title, truth, fitted = every[name]

@@ -1,6 +1,7 @@
 """Ledger of assumptions: prices against refits, doubts, and what the user states."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -70,6 +71,32 @@ def test_the_parts_add_up_to_the_whole(found):
     assert "from push_force (± 3 %)" in str(found).replace("\n", " ")
 
 
+def test_the_linear_price_of_the_largest_is_checked(found):
+    ledger = found.uncertainty.ledger
+    assert ledger.checked in {one.name for one in ledger.entries}
+    assert ledger.bend < 0.25
+    loose = run_fit(Experiment(scene_of(), recording(scene_of()), TRUTH, assumed={"push_force": "60 %"}))
+    assert loose.uncertainty.ledger.checked == "push_force"
+    assert loose.uncertainty.ledger.bend > 2.0 * ledger.bend
+    assert float(loose.uncertainty.deviation["density"]) > 10.0 * float(found.uncertainty.deviation["density"])
+
+
+def test_the_assumption_that_explains_best_is_named():
+    tilted = fit(scene_of(), recording(scene_of(roll=5.0)), TRUTH)
+    best = max(tilted.uncertainty.ledger.entries, key=lambda one: one.explains)
+    assert best.name == "camera.roll"
+    assert best.value - best.alone == pytest.approx(5.0, abs=1.0)
+    assert "a camera.roll of " in tilted.verdict.explained.text
+
+
+def test_a_misfit_shows_in_coarse_squares_of_a_recording(found):
+    assert found.uncertainty.coarse_misfit < 1.0
+    video = recording(scene_of())
+    turned = replace(video, frames=video.frames.flip(0))
+    wrong = fit(scene_of(), turned, TRUTH, iterations=3)
+    assert wrong.uncertainty.coarse_misfit > 2.0
+
+
 def test_a_mistake_within_tolerances_is_covered_and_one_beyond_is_named():
     told = fit(scene_of(), recording(scene_of(strength=1.04)), TRUTH)
     assert told.verdict.level == "green"
@@ -83,6 +110,18 @@ def test_a_stated_tolerance_of_the_drawn_size_is_that_of_the_ruler():
     told = run_fit(Experiment(scene_of(), recording(scene_of()), TRUTH, assumed={"appearance.size": 0.03}))
     assert entry(told, "size").tolerance == pytest.approx(0.03)
     assert entry(told, "size").stated
+
+
+def test_a_late_start_that_another_place_and_speed_make_up_for_is_no_evidence():
+    model = get_model("rigid")([{"shape": "box", "size": [1.0] * 3}], ground=False)
+    scene = replace(scene_of(), model=model, params=model.params(torch.float64))
+    video = recording(scene)
+    start = {f"{name}.{axis}": 0.01 for name in ("position", "velocity") for axis in "xyz"}
+    result = fit(scene, video.select(range(len(video) - 1)), start)
+    late = entry(result, "camera.time_offset")
+    assert late.off == 0.0
+    assert math.isinf(late.off_deviation)
+    assert late.change[4] == pytest.approx(9.81 * late.tolerance, rel=1e-3), "of the upward speed"
 
 
 def test_a_roll_that_is_sought_is_found_and_its_tolerance_is_its_prior():

@@ -17,10 +17,11 @@ from diffloom_fitting.scene import View
 from diffloom_fitting.targets import Target, without_repeats
 from diffloom_studio.report.media import write_video
 from diffloom_video import read_masks, read_video
+from diffloom_video.facts import KnownFacts
 from diffloom_video.free_swing import frequency, with_free_swing
 from diffloom_video.guesses import Sighting, find_first_bounce, guess_pendulum, guess_throw
 from diffloom_video.lost_frames import with_lost_frames
-from diffloom_video.new_clip import KnownFacts, Proposal, format_experiment
+from diffloom_video.new_clip import Proposal, format_experiment
 from diffloom_video.readers import sort_frames
 from diffloom_video.segmentation import BackgroundPlate, ColourKey, Motion, segment
 

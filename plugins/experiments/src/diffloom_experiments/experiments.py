@@ -12,7 +12,7 @@ from torch import Tensor
 from diffloom.interfaces import InputError
 from diffloom_experiments.build import build_renderer, build_scene
 from diffloom_experiments.build_target import apply_guess, build_targets, is_goal
-from diffloom_experiments.default_stages import make_default_stages
+from diffloom_experiments.default_stages import RESTARTS, make_default_stages
 from diffloom_experiments.keys import explain_faults
 from diffloom_experiments.load import Loaded, MissingDataError, load_file
 from diffloom_experiments.make import make_registered
@@ -148,6 +148,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         ShareEvenly.build(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
+        restarts=0 if "stages" in loaded.content.model_fields_set or content.starts.count > 1 else RESTARTS,
     )  # fmt: skip
     made.start()  # reports an invalid start before anything is written
     return made

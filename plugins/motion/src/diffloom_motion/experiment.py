@@ -42,12 +42,13 @@ from diffloom_fitting.unknowns import Free, Slot, Tie, UnknownLayout, choose_spa
 from diffloom_motion.objective import FrameLoss, MotionObjective
 from diffloom_motion.scene import JOINT_STARTS, SCALE, START, STARTS, MotionScene
 from diffloom_motion.scores import Score, score_clips
+from diffloom_motion.subsets import PARTS, subset_deviation
 
 MEANING = "± is one standard deviation, estimated from how much {} disagree with each other"
 EXACT = 1e-6  # residuals below are rounding [m]
 MOST_SHARED = 32  # largest number of unknowns with an uncertainty
 ENOUGH = 4  # clips more than unknown numbers from which on clips are not cut into parts for ±
-PARTS, LEAST_PART = 20, 4  # parts that few clips are cut into, and smallest number of frames of a part
+PIECES, LEAST_PIECE = 20, 4  # parts that few clips are cut into, and smallest number of frames of a part
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class MotionExperiment(AbstractExperiment):
         if not self.stages:
             raise InputError("experiment: got no stages; expected at least one")
         for stage in self.stages:
-            self._list_moving(stage)
+            self.list_moving(stage)
 
     @cached_property
     def shared(self) -> tuple[Slot, ...]:
@@ -198,8 +199,15 @@ class MotionExperiment(AbstractExperiment):
             flight=isinstance(stage, MotionStage) and stage.flight, tie=tie, enough=stage.stop.loss,
         )  # fmt: skip
 
-    def _list_moving(self, stage: Stage) -> list[str]:
-        """Return the names of the shared unknowns that a stage moves."""
+    def list_moving(self, stage: Stage) -> list[str]:
+        """Return the names of the shared unknowns that a stage moves.
+
+        Args:
+            stage: The stage.
+
+        Returns:
+            Names, in the order of the unknowns.
+        """
         names = [unknown.name for unknown in self.unknowns]
         fixed = stage.fixed if isinstance(stage, MotionStage) else ()
         for place, given in (("fixed", fixed), ("only", stage.only or ())):
@@ -210,7 +218,7 @@ class MotionExperiment(AbstractExperiment):
         return [name for name in names if name not in fixed and (stage.only is None or name in stage.only)]
 
     def tie(self, stage: Stage, z: Tensor) -> Tie | None:
-        return self._tie(self._list_moving(stage), z)
+        return self._tie(self.list_moving(stage), z)
 
     def _tie(self, moving: Sequence[str], z: Tensor) -> Tie | None:
         if len(moving) == len(self.unknowns):
@@ -226,14 +234,23 @@ class MotionExperiment(AbstractExperiment):
         if isinstance(found, str):
             open_ = VerdictPart("amber", f"not judged: {found}")
             return found, Verdict(open_, visible, open_, explained)
+        found = self._widen_by_subsets(found, z)
         parts = judge_convergence(found), visible, identifiable(found, "the samples"), explained
         return found, Verdict(*parts, found.undetermined)
+
+    def _widen_by_subsets(self, found: Uncertainty, z: Tensor) -> Uncertainty:
+        """Return ± that is at least what fits to parts of the clips tell."""
+        told = subset_deviation(self, z)
+        if not told:
+            return found
+        wider = {name: torch.maximum(value, told.get(name, value)) for name, value in found.deviation.items()}
+        return replace(found, deviation=wider, meaning=f"{found.meaning}, one by one and in {PARTS} parts fitted alone")
 
     def _uncertainty(self, z: Tensor) -> Uncertainty | str:
         """Return the uncertainty of each unknown in the last stage that moved it; the clips' own starts move along."""
         left, found = [unknown.name for unknown in self.unknowns], list[Uncertainty]()
         for stage in reversed(self.stages):
-            moving = [name for name in self._list_moving(stage) if name in left]
+            moving = [name for name in self.list_moving(stage) if name in left]
             if not moving:
                 continue
             left = [name for name in left if name not in moving]
@@ -266,7 +283,7 @@ class MotionExperiment(AbstractExperiment):
         noise, clips = math.sqrt(objective.value(z).value), len(self.scene.clips)
         frames = min(objective.frames or len(clip) for clip in self.scene.clips)
         least = layout.size + ENOUGH
-        blocks = min(math.ceil(max(PARTS, 2 * least) / clips), frames // LEAST_PART)
+        blocks = min(math.ceil(max(PIECES, 2 * least) / clips), frames // LEAST_PIECE)
         found: list[Uncertainty | str] = []
         for count in (1,) if clips >= least or blocks < 2 else (blocks, (blocks + 1) // 2):
             bend, pulls = objective.linearise(z, width, count).reduce()

@@ -36,6 +36,11 @@ def diffloom_register_commands(register: Register) -> None:
     register("warm", "diffloom_studio.commands.files:warm", summary="Compile ahead the programs of experiments")
     register("demo", "diffloom_studio.commands.run:demo", summary="Fit a bundled clip and write its report")
     register("new", "diffloom_studio.commands.files:new", summary="Look at a video and write an experiment for it")
+    register(
+        "measure",
+        "diffloom_studio.commands.measure:measure",
+        summary="Look at a video and find the numbers of its motion",
+    )
     register("explain", "diffloom_studio.explain:explain", summary="Explain a parameter, a setting or a key of a file")
 
 

@@ -13,6 +13,7 @@ from diffloom.interfaces import InputError
 from diffloom_fitting.scene import Scene
 from diffloom_fitting.targets import Target, get_tracks
 from diffloom_video.free_swing import frequency
+from diffloom_video.wide_swing import fit_wide_swing
 
 __all__ = ["GUESSES", "WINDOWS", "measure_colour", "measure_sighting"]
 
@@ -189,13 +190,17 @@ def _between_frames(t: Row, at: float, before: int) -> float:
     return float(0.5 * (t[k - 1] + t[k]))
 
 
+#: Sine of the amplitude from which on a swing is wide, and most frames of a track of which a wide one is fitted.
+WIDE, LONGEST_SWING = 0.35, 450
+
+
 def guess_pendulum(
     seen: Sighting, *, gravity: float = 9.81, bob: float = 0.02, round: bool = False
 ) -> dict[str, float | list[float]]:
     """Guess the starts of the builder "pendulum" with its pivot in the origin, swinging in the image plane.
 
-    The period gives the length, L = g / omega^2. The arc of the swing, with sagitta x^2 / (2 R), gives the radius R in
-    pixels, and so the scale.
+    The period gives the length, L = g / omega^2; of a wide swing, the equation of motion does. The arc of the swing,
+    with sagitta x^2 / (2 R), gives the radius R in pixels, and so the scale.
 
     Args:
         seen: Tracks of the bob.
@@ -211,6 +216,16 @@ def guess_pendulum(
     cosine, sine = np.cos(omega * t), np.sin(omega * t)
     (middle, a, b, _, _), _ = fit_robustly([np.ones_like(t), cosine, sine, t * cosine, t * sine], column)
     swing = float(np.hypot(a, b))
+    wide = fit_wide_swing(t, column, row, omega) if len(t) <= LONGEST_SWING else None
+    if wide is not None and swing > WIDE * wide.reach:
+        length, scale = gravity / wide.omega**2, wide.reach * wide.omega**2 / gravity
+        return {
+            "length": length,
+            "joint_position": [wide.angle, 0.0] if round else wide.angle,
+            "joint_velocity": [wide.rate, 0.0] if round else wide.rate,
+            "appearance.size": float(np.median(radius)) / scale / bob,
+            **seen.place(scale, wide.column, wide.row),
+        }
     arc = _arc(column - middle, row, swing)
     lowest, bow = float(arc[0]), float(arc[1])
     if not 1.0 / (200.0 * swing) < bow < 1.0 / (1.2 * swing):

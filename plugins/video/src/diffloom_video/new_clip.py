@@ -10,20 +10,21 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from scipy.ndimage import binary_closing
 
 from diffloom.interfaces import InputError
-from diffloom.validation import check_choice
 from diffloom_fitting import Target
 from diffloom_video import read_video
-from diffloom_video.free_swing import frequency
-from diffloom_video.guesses import LEAST_THROW, find_bounces, find_first_bounce, fit_robustly
+from diffloom_video.facts import KnownFacts
+from diffloom_video.guesses import LEAST_THROW, find_bounces
+from diffloom_video.looking import UNSURE, Candidate, describe_odds, list_candidates
 from diffloom_video.segmentation import BackgroundPlate, Motion, Segmenter, segment
 
+Row = NDArray[np.float64]
+
 __all__ = [
-    "KINDS",
-    "KnownFacts",
     "Proposal",
     "format_experiment",
     "inspect_clip",
@@ -33,8 +34,6 @@ __all__ = [
 
 #: Pixels on the longer side and most frames that are looked at.
 LONGEST, MOST = 240, 400
-#: Share of the variance that a sinusoid may leave of what swings, and periods that must be seen.
-SWINGS, PERIODS = 0.1, 1.2
 #: Frames without belief that do not end a run, halved.
 GAP = 2
 #: Power of a video's numbers that light is proportional to.
@@ -56,6 +55,9 @@ class Proposal:
         duration: How long that is [s]; of a throw, up to its first bounce.
         sentences: Findings, for people.
         bounces: How many bounces the track shows.
+        candidates: Kinds of motion that the track may show, by falling odds.
+        sure: False if no kind of motion describes the track; the kind then is a guess.
+        across: Diameter of the object [m] if gravity is the ruler and the clip is played at its true speed.
     """
 
     video: Target
@@ -65,46 +67,25 @@ class Proposal:
     duration: float
     sentences: tuple[str, ...]
     bounces: int = 0
+    candidates: tuple[Candidate, ...] = ()
+    sure: bool = True
+    across: float | None = None
 
+    def part(self) -> Target:
+        """Return the frames of the proposed part.
 
-KINDS = ("pendulum", "throw", "bounces", "slide")
-#: Numbers of a known size: a ball's diameter, a box's width, height and depth.
-SIZES = {"throw": 1, "bounces": 1, "slide": 3}
-
-
-@dataclass(frozen=True)
-class KnownFacts:
-    """Facts that a person knows of a clip.
-
-    Args:
-        kind: One of `KINDS`; None lets `inspect_clip` choose.
-        size: Diameter of the ball, or width, height and depth of the box [m]. It then is the ruler; gravity otherwise.
-        fov: Vertical field of view [degrees]; None takes 40 and says so in ±.
-    """
-
-    kind: str | None = None
-    size: tuple[float, ...] = ()
-    fov: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind is not None:
-            check_choice("--kind", self.kind, KINDS)
-        if any(not length > 0.0 for length in self.size):
-            raise InputError(f"--size: got {' '.join(map(str, self.size))}; expected lengths above 0 [m]")
-        if self.fov is not None and not 1.0 < self.fov < 170.0:
-            raise InputError(f"--fov: got {self.fov:g}; expected degrees between 1 and 170")
-
-    def check(self, kind: str) -> None:
-        """Raise unless the size has as many numbers as a kind of clip needs.
-
-        Args:
-            kind: One of `KINDS`.
+        Returns:
+            The video from the proposal's begin on, for its duration.
         """
-        count = SIZES.get(kind, 0)
-        needed = kind in ("bounces", "slide")
-        if len(self.size) != count and (self.size or needed):
-            wanted = {0: "no size", 1: "the ball's diameter [m]", 3: "the box's width, height and depth [m]"}[count]
-            raise InputError(f"--size: got {len(self.size)} lengths for kind {kind!r}; expected {wanted}")
+        times = self.video.times
+        slack = 1e-6 + 0.5 * float(times.diff().median()) if len(times) > 1 else 1e-6
+        inside = (times >= self.begin - slack) & (times <= self.begin + self.duration + slack)
+        return self.video.select(torch.nonzero(inside).flatten().tolist())
+
+
+#: Sentences' ends by kind, and where no kind describes the track.
+NAMES = {"pendulum": "a pendulum", "throw": "a throw", "bounces": "a bouncing ball", "slide": "a sliding box"}
+NOT_SURE = "NOT SURE what this is; look at the contact sheet, and name the kind of motion"
 
 
 def inspect_clip(path: Path, known: KnownFacts | None = None) -> Proposal:
@@ -117,7 +98,7 @@ def inspect_clip(path: Path, known: KnownFacts | None = None) -> Proposal:
     Returns:
         The proposal. InputError where nothing moves in the video.
     """
-    kind = None if known is None else known.kind
+    kind, kinds = (None, ()) if known is None else (known.kind, known.kinds)
     first = read_video(path, size=LONGEST, dtype=torch.float32, gamma=GAMMA)
     video = first.select(range(0, len(first), 1 + (len(first) - 1) // MOST))
     name, seen = _segment_clip(video)
@@ -138,27 +119,28 @@ def inspect_clip(path: Path, known: KnownFacts | None = None) -> Proposal:
         f"{(len(first) - 1) / max(float(first.times[-1]), 1e-9):.1f} a second",
         f"something of {np.median(radius):.1f} px radius, by {name}, seen from {t[0]:.2f} s to {t[-1]:.2f} s",
     ]
-    if kind is None or kind == "pendulum":
-        omega, left = frequency(t, column)
-        if kind or (left < SWINGS and omega * (t[-1] - t[0]) > PERIODS * 2.0 * np.pi):
-            told.append(f"it swings sideways with a period of {2.0 * np.pi / omega:.3f} s: a pendulum")
-            return Proposal(seen, name, "pendulum", float(t[0]), float(t[-1] - t[0]), tuple(told))
-    if kind == "slide":
-        told.append(f"it moves {np.ptp(column):.0f} px across the image and {np.ptp(row):.0f} px along it")
-        return Proposal(seen, name, "slide", float(t[0]), float(t[-1] - t[0]), tuple(told))
-    ends = find_bounces(t, row)
-    if kind == "bounces":
-        told.append(f"it bounces {len(ends)} times")
-        return Proposal(seen, name, "bounces", float(t[0]), float(t[-1] - t[0]), tuple(told), len(ends))
-    end = find_first_bounce(t, row)
-    (_, _, half), rest = fit_robustly([np.ones(end), t[:end], t[:end] ** 2], row[:end])
-    told.append(
-        f"it falls with {2.0 * half:.0f} px/s^2 until {t[end - 1]:.2f} s, a parabola leaves {rest:.1%} of its height: "
-        + ("a throw" if half > 0.0 and rest < 0.05 else "NOT SURE that this is a throw; see the contact sheet")
-    )
-    if len(ends) > 1 and kind is None:
-        told.append(f"then it bounces {len(ends)} times: --kind bounces --size DIAMETER fits them, too")
-    return Proposal(seen, name, "throw", float(t[0]), float(t[end - 1] - t[0]), tuple(told))
+    candidates = [each for each in list_candidates(t, column, row) if not kinds or each.kind in (*kinds, UNSURE)]
+    chosen = next((each for each in candidates if each.kind == kind), None)
+    if chosen is None:
+        chosen = next((each for each in candidates if kind is None and each.kind != UNSURE), candidates[0])
+    name_kind = kind or (chosen.kind if chosen.kind != UNSURE else (*kinds, "throw")[0])
+    sure = kind is not None or candidates[0].kind != UNSURE
+    told.append(f"{chosen.sentence}: {NAMES[name_kind] if sure else NOT_SURE}")
+    told.append(describe_odds(candidates))
+    across = 2.0 * float(np.median(radius)) / chosen.scale if chosen.scale > 0.0 else None
+    begin, duration = chosen.begin, chosen.duration
+    if chosen.kind == "bounces" and chosen.bounces > MOST_BOUNCES:
+        duration = _end_of_bounces(t, row, begin) - begin
+    return Proposal(
+        seen, name, name_kind, begin, duration, tuple(told), chosen.bounces, tuple(candidates), sure, across
+    )  # fmt: skip
+
+
+def _end_of_bounces(t: Row, row: Row, begin: float) -> float:
+    """Return the time of the last frame before the bounce after those that are fitted [s]."""
+    later = t >= begin
+    ends = find_bounces(t[later], row[later])
+    return float(t[later][ends[MOST_BOUNCES]]) if len(ends) > MOST_BOUNCES else float(t[-1])
 
 
 def _segment_clip(video: Target) -> tuple[str, Target]:
@@ -195,7 +177,7 @@ def _longest_run(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int
 
 
 ROWS, COLUMNS = 3, 4
-MASK, SURE, UNSURE = (1.0, 0.0, 1.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0)
+MASK, SURE, DOUBTED = (1.0, 0.0, 1.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0)
 
 
 def write_contact_sheet(path: Path, video: Target) -> None:
@@ -217,7 +199,7 @@ def write_contact_sheet(path: Path, video: Target) -> None:
         if radius > 0.0:
             y, x = np.indices(mask.shape) + 0.5
             ring = np.abs(np.hypot(x - column, y - row) - radius) < 0.7
-            shown[ring] = SURE if weight > 0.5 else UNSURE
+            shown[ring] = SURE if weight > 0.5 else DOUBTED
         tiles.append(shown)
     rows = [np.concatenate(tiles[k : k + COLUMNS], axis=1) for k in range(0, len(tiles), COLUMNS)]
     Image.fromarray((np.concatenate(rows) * 255.0).round().astype(np.uint8)).save(path)
@@ -251,13 +233,15 @@ def format_experiment(seen: Proposal, video: str, known: KnownFacts | None = Non
     step = float(seen.video.times.diff().median()) if len(seen.video) > 1 else 1.0 / 30.0
     until = min(SEEN, 0.75 * duration) if seen.kind == "pendulum" else 0.67 * duration
     fov = FOV if known.fov is None else known.fov
+    slower = 1.0 if known.rate is None else known.rate * step
+    duration, until, step = duration / slower, until / slower, step / slower
     values = {
         "VIDEO": video.replace("\\", "/").replace('"', '\\"'),
-        "BEGIN": f"{seen.begin:.4f}",
+        "BEGIN": f"{seen.begin / slower:.4f}",
         "DURATION": f"{duration:.4f}",
         "LEAD": f"{LEAD:g}",
         "SIMULATED": f"{duration + 2.0 * LEAD:.4f}",
-        "WHOLE": f"{float(seen.video.times[-1]) + step:.4f}",
+        "WHOLE": f"{float(seen.video.times[-1]) / slower + step:.4f}",
         "UNTIL": f"{until:.4f}",
         "EVERY": str(max(1, round(1.0 / 30.0 / step))),
         "SEGMENTER": seen.segmenter,
@@ -281,6 +265,27 @@ def format_experiment(seen: Proposal, video: str, known: KnownFacts | None = Non
     text = files("diffloom_video").joinpath("templates", f"{name}.toml").read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
+    if known.rate is not None:
+        text = text.replace(
+            "\nbegin = ",
+            f"\nrate = {known.rate:g}                          # frames per second when it was filmed\nbegin = ",
+        )
+    return text if known.length is None else _with_known_length(text, known.length)
+
+
+def _with_known_length(text: str, length: float) -> str:
+    """Return the text of a pendulum's experiment with a known length and unknown gravity."""
+    error = min(SIZE_ROUGHLY * length, max(SIZE_TYPED * length, 0.5 * _last_digit(length)))
+    changes = {
+        "length = 0.3,": f"length = {length:g},",
+        "[unknowns.length]": '[unknowns."gravity.y"]\nstart = -9.81\nscale = 1.0',
+        "[assumed]": f"[assumed]\nlength = {error:.2g}",
+        "Gravity, 9.81 m/s^2, is the ruler: the length follows from the period.": "The length is known.",
+    }
+    for old, new in changes.items():
+        if old not in text:
+            raise InputError(f"template 'pendulum': it has no {old!r}, so a known length cannot be put in")
+        text = text.replace(old, new, 1)
     return text
 
 

@@ -1,3 +1,4 @@
+from diffloom_fitting.trust.blocks import student_factor as student_factor
 from diffloom_fitting.trust.time_step import (
     find_stable_step as find_stable_step,
     refuse_long_steps as refuse_long_steps,
@@ -10,6 +11,7 @@ from diffloom_fitting.trust.uncertainty import (
 )
 from diffloom_fitting.trust.verdict import (
     AT_REST as AT_REST,
+    FIFTH as FIFTH,
     HALF as HALF,
     WELL as WELL,
     Verdict as Verdict,

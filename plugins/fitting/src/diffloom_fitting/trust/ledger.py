@@ -19,6 +19,7 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import CameraPlacement, Viewpoint
 from diffloom_fitting.scene.checks import list_camera_specs
 from diffloom_fitting.trust.camera_error import list_camera_changes
+from diffloom_fitting.trust.displacement import discount_places
 from diffloom_fitting.trust.linearised import Linearised
 from diffloom_fitting.trust.outlines import SIZE
 from diffloom_fitting.trust.tolerances import (
@@ -35,6 +36,8 @@ from diffloom_fitting.unknowns import Unknown, resolve
 STEP = 1e-3  # step of a central difference, in tolerances
 COARSE = 0.03  # step in single precision
 WEAK = 1e-6  # precision of an error of the camera, whose slope has unit length
+ALIKE = 0.02  # share of a slope that is error of its computation, where unknowns make up for the rest
+BENT = 0.25  # error of a linear price, relative to it, from which on it is added to ±
 BEYOND = 3.0  # distance, in deviations, from which on the pixels contradict an assumption
 
 
@@ -111,12 +114,17 @@ class Ledger:
         entries: One for each assumption, the largest share of ± first.
         shift: Largest change of an unknown, in its deviations, if all assumptions were sought within their tolerances.
         doubts: Sentences on values that are unlikely in themselves.
+        checked: Name of the assumption with the largest part of ±, whose linear price was checked by a step at its
+            tolerance.
+        bend: Part of that price that the slope misses; from 0.25 on it is added to ±.
     """
 
     labels: tuple[str, ...] = ()
     entries: tuple[LedgerEntry, ...] = ()
     shift: float = 0.0
     doubts: tuple[str, ...] = ()
+    checked: str = ""
+    bend: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -134,6 +142,8 @@ class Priced:
         alone: (k, 3), the same if only this assumption may err, its deviation, and the squared residuals, in units of
             the noise, that disappear then.
         left: (N,), residuals that remain after the step in the unknowns and the assumptions; None without assumptions.
+        largest: Number of the assumption with the largest part of ±; -1 without assumptions.
+        bent: (n,), part of the change of the estimate by the largest assumption's tolerance that its slope misses.
     """
 
     found: tuple[Assumption, ...]
@@ -145,11 +155,23 @@ class Priced:
     off_deviation: Tensor
     alone: Tensor
     left: Tensor | None = None
+    largest: int = -1
+    bent: Tensor | None = None
+
+    @property
+    def bend(self) -> float:
+        """Largest part of the price of the largest assumption that its slope misses, over its change of an unknown."""
+        if self.bent is None:
+            return 0.0
+        price = self.shares[self.largest]
+        matters = price > 0.1 * self.shares.square().sum(dim=0).sqrt()
+        return float((self.bent / price.clamp(min=1e-300))[matters].max()) if bool(matters.any()) else 0.0
 
     @property
     def added_variance(self) -> Tensor:
         """(n,), variance that the assumptions add."""
-        return self.shares.square().sum(dim=0) + self.noise.square()
+        plain = self.shares.square().sum(dim=0) + self.noise.square()
+        return plain if self.bent is None or self.bend <= BENT else plain + self.bent.square()
 
     @property
     def correction(self) -> Tensor:
@@ -201,7 +223,36 @@ def price(
             columns.append(column)
     if not priced:
         return Priced((), empty(0, n), empty(0, n), empty(n), empty(n), empty(0), empty(0), empty(0, 3))
-    return _solve(objective, end, kept, max(noise, 1e-12), tuple(priced), torch.stack(columns))
+    made = _solve(objective, end, kept, max(noise, 1e-12), tuple(priced), torch.stack(columns))
+    return _check_largest(objective, end, kept, made, columns)
+
+
+def _check_largest(
+    objective: Objective, end: Linearised, kept: Tensor, made: Priced, columns: Sequence[Tensor]
+) -> Priced:
+    """Check the linear price of the largest assumption by a Gauss-Newton step at its tolerance, on both sides.
+
+    Each step starts where the linear price says that a refit ends, so it measures what the slopes miss.
+    """
+    total = made.shares.square().sum(dim=0).sqrt().clamp(min=1e-300)
+    largest = int((made.shares / total).amax(dim=1).argmax())
+    price = made.slopes[largest].abs()
+    # Pixels that show the assumption leave only a part of its tolerance.
+    left = (made.shares[largest] / price.clamp(min=1e-300))[price > 0.1 * total]
+    part = float(left.clamp(max=1.0).max()) if left.numel() else 1.0
+    step = part * made.slopes[largest]
+    inner = kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
+    bent = torch.full_like(total, math.inf)
+    for sign in (1.0, -1.0):
+        try:
+            there = residuals(objective, end.z + sign * step / end.size, made.found[largest], sign * part)
+        except (InputError, SimulationError):
+            return made
+        missed = there - end.residuals - sign * (step @ end.unit + part * columns[largest])
+        moved = kept @ torch.linalg.solve(inner, kept.T @ (end.unit @ missed))
+        # A bend shows on both sides, and a dent of contact on one of them.
+        bent = torch.minimum(bent, moved.abs())
+    return replace(made, largest=largest, bent=bent)
 
 
 def select(objective: Objective, z: Tensor, stated: Mapping[str, float | str]) -> list[Assumption]:
@@ -221,10 +272,15 @@ def _solve(
 ) -> Priced:
     k, m, inner = len(found), kept.shape[1], kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
     rows = torch.cat([kept.T @ end.unit, columns])
-    pulls = torch.cat([kept.T @ end.half, columns @ end.residuals])
-    normal = rows @ rows.T
-    normal[:m, :m] = inner
-    cross, own, slopes = list_camera_changes(objective, end, rows)
+    columns, alike = _absorb(rows[:m], columns)
+    rows[m:] = columns
+    slopes_by = -(kept @ torch.linalg.solve(inner, rows[:m] @ columns.T)).T
+    # The pixels count as evidence on the assumptions as far as places of mattes are known.
+    weighed = discount_places(objective, end, torch.cat([rows, end.residuals[None]]), noise)
+    normal, pulls = weighed[:-1] @ rows.T, weighed[:-1] @ end.residuals
+    normal[:m, :m] += kept.T @ end.prior @ kept
+    pulls[:m] += kept.T @ end.half - rows[:m] @ end.residuals
+    cross, own, slopes = list_camera_changes(objective, replace(end, residuals=weighed[-1]), weighed[:-1])
     # Errors of the camera are fitted freely beside both, so that a codec's blur is not taken for another distance.
     solved = torch.linalg.solve(
         own + WEAK * torch.eye(len(own), dtype=own.dtype), torch.cat([cross.T, slopes[:, None]], 1)
@@ -239,7 +295,6 @@ def _solve(
     spread = noise**2 * (inverse @ data @ inverse)
     by_noise = (kept @ (spread[:m, :m] - noise**2 * alone) @ kept.T).diagonal().clamp(min=0.0)
     shift = ((kept @ (step[:m] - first)).square() - by_noise).clamp(min=0.0).sqrt()
-    slopes_by = -(kept @ torch.linalg.solve(inner, normal[:m, m:])).T
     shares = noise**2 * (kept @ inverse[:m, m:]).T.abs()
     stated = torch.tensor([one.stated for one in found])
     shares[stated] = torch.maximum(shares, slopes_by.abs())[stated]
@@ -248,7 +303,27 @@ def _solve(
     off = -step[m:] * alone_variance / variance
     left = end.residuals + step @ rows
     single = _take_alone(data, pulls, m, noise)
+    off[alike], alone_variance[alike] = 0.0, math.inf
+    single[alike] = single.new_tensor([0.0, math.inf, 0.0])
     return Priced(found, shares, slopes_by, by_noise.sqrt(), shift, off, alone_variance.sqrt(), single, left)
+
+
+def _absorb(slopes: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Replace columns that the unknowns can make up for by what the unknowns do.
+
+    States are interpolated linearly between steps, so that a clock's slope is not exactly that of another start.
+
+    Args:
+        slopes: (m, N), slopes by the unknowns.
+        columns: (k, N), slopes by the assumptions.
+
+    Returns:
+        The columns (k, N), and true for those that were replaced (k,), of which the pixels say nothing.
+    """
+    shares = torch.linalg.lstsq(slopes @ slopes.T, slopes @ columns.T, driver="gelsd").solution
+    made_up = shares.T @ slopes
+    alike = (columns - made_up).norm(dim=1) < ALIKE * columns.norm(dim=1)
+    return torch.where(alike[:, None], made_up, columns), alike
 
 
 def _take_alone(data: Tensor, pulls: Tensor, m: int, noise: float) -> Tensor:
@@ -275,16 +350,20 @@ def slope(objective: Objective, end: Linearised, one: Assumption) -> Tensor | No
         one: The assumption.
 
     Returns:
-        The change by a central difference, one-sided for clocks, whose frames must stay within the simulation; None
-        if the scene cannot be changed so.
+        The change by a central difference, or by one of second order to one side for clocks, whose frames must stay
+        within the simulation; None if the scene cannot be changed so.
     """
     h = STEP if end.residuals.dtype == torch.float64 else COARSE
-    sides = {"clock": (0.0, -h), "start of the video": (h, 0.0)}.get(one.kind, (h, -h))
+    side = {"clock": -h, "start of the video": h}.get(one.kind, 0.0)
     try:
-        ends = [end.residuals if side == 0.0 else residuals(objective, end.z, one, side) for side in sides]
+        if side:
+            near, far = (residuals(objective, end.z, one, steps * side) for steps in (1.0, 2.0))
+            change = (4.0 * near - far - 3.0 * end.residuals) / (2.0 * side)
+        else:
+            ahead, behind = (residuals(objective, end.z, one, step) for step in (h, -h))
+            change = (ahead - behind) / (2.0 * h)
     except (InputError, SimulationError):
         return None
-    change = (ends[0] - ends[1]) / (sides[0] - sides[1])
     return change if bool(torch.isfinite(change).all()) else None
 
 
@@ -367,6 +446,7 @@ def build_ledger(
     labels: Sequence[str],
     scale: Tensor,
     known: Tensor,
+    settled: Tensor,
     measured: Mapping[str, tuple[float | str, Tensor]],
 ) -> Ledger:
     """Return the ledger in the unknowns' units.
@@ -376,6 +456,7 @@ def build_ledger(
         labels: Labels of the unknowns' numbers.
         scale: (n,), units of each unknown per scaled coordinate.
         known: (n,), deviations of the unknowns by noise and assumptions, in scaled coordinates.
+        settled: (n,), the whole deviations without the change that the pixels suggest, in scaled coordinates.
         measured: Value and share (n,) of errors that have a test of their own, by name.
 
     Returns:
@@ -392,7 +473,10 @@ def build_ledger(
         entries.append(LedgerEntry(name, name, value, "", "measured", 0.0, tuple((part * scale).tolist())))
     whole = (known * scale).clamp(min=1e-300)
     entries.sort(key=lambda entry: -max((s / float(w) for s, w in zip(entry.share, whole, strict=True)), default=0.0))
-    times = priced.shift / known.clamp(min=1e-300)
+    times = priced.shift / settled.clamp(min=1e-300)
+    # The camera is a means where something else is sought, and ± of its numbers includes their change.
+    asked = torch.tensor([not label.startswith("camera.") for label in labels])
+    times = times[asked] if bool(asked.any()) else times
     doubts = tuple(
         f"gravity is {one.value:.4g} m/s^2, and that of the Earth 9.81: the difference counts as its tolerance; set "
         f'assumed."{one.name}" = "exact" if it is meant'
@@ -401,7 +485,9 @@ def build_ledger(
     )
     if not entries and not doubts:
         return Ledger()
-    return Ledger(tuple(labels), tuple(entries), float(times.max()) if len(times) else 0.0, doubts)
+    checked = priced.found[priced.largest].name if priced.largest >= 0 else ""
+    shift = float(times.max()) if len(times) else 0.0
+    return Ledger(tuple(labels), tuple(entries), shift, doubts, checked, priced.bend)
 
 
 def encode_ledger(ledger: Ledger) -> dict[str, Any]:
@@ -417,7 +503,8 @@ def encode_ledger(ledger: Ledger) -> dict[str, Any]:
     for row in rows:
         for key in ("off_deviation", "alone_deviation"):
             row[key] = row[key] if math.isfinite(row[key]) else None
-    return {"labels": ledger.labels, "shift": ledger.shift, "doubts": ledger.doubts, "assumptions": rows}
+    kept = {name: getattr(ledger, name) for name in ("labels", "shift", "doubts", "checked", "bend")}
+    return {**kept, "assumptions": rows}
 
 
 def decode_ledger(data: Mapping[str, Any]) -> Ledger:
@@ -437,4 +524,4 @@ def decode_ledger(data: Mapping[str, Any]) -> Ledger:
             row[key] = math.inf if row[key] is None else row[key]
         row["share"], row["change"] = tuple(row["share"]), tuple(row["change"])
     entries = tuple(LedgerEntry(**row) for row in rows)
-    return Ledger(tuple(data["labels"]), entries, data["shift"], tuple(data["doubts"]))
+    return Ledger(tuple(data["labels"]), entries, data["shift"], tuple(data["doubts"]), data["checked"], data["bend"])

@@ -16,6 +16,16 @@ MATTERS = 0.5  # change of an unknown, in deviations, from which on a contradict
 TOLD = 2  # number of assumptions in a sentence
 ABSOLUTE = ("deg", "m", "px", "s", "rad", "m/s", "rad/s", "1/s")  # units in which a share of the value says little
 LEAST = 0.1  # least share of ± that is worth a sentence
+#: Entries without a tolerance of their own, with the entry or the test that prices them.
+PRICED_BY = {
+    "time.dt": "by half the step",
+    "integrator": "by half the step, with time.dt",
+    "model and law of contact": "by its constants, and by the tests of misfit",
+    "renderer": "by exact coverage",
+    "blur, light and lag of the camera": "by the pixels",
+    "segmentation": "0.25 px",
+    "place in frames": "by the displacement that remains",
+}
 
 
 def describe_doubts(ledger: Ledger, deviation: Mapping[str, Tensor]) -> str:
@@ -146,7 +156,8 @@ def make_ledger_rows(ledger: Ledger) -> list[dict[str, str]]:
         if math.isfinite(one.off_deviation) and one.off_deviation < one.tolerance and not isinstance(one.value, str):
             seen = f"{format_number(one.value - one.off, 4)} ± {format_number(one.off_deviation, 2)}"
         rows.append({
-            "assumed": one.name, "value": value, "from": one.origin, "tolerance": describe_tolerance(one),
+            "assumed": one.name, "value": value, "from": one.origin,
+            "tolerance": describe_tolerance(one) or PRICED_BY.get(one.name, ""),
             "part of ±": _join(ledger.labels, one.share), "change by 1 %": _join(ledger.labels, one.percent, "+.2g"),
             "the pixels say": seen,
         })  # fmt: skip

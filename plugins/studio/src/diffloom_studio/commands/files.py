@@ -50,7 +50,8 @@ def new(
     edited. A pendulum or a throw is recognised; --kind names bounces and slides. --size makes the object's size the
     scale.
     """
-    from diffloom_video.new_clip import KnownFacts, inspect_clip, write_contact_sheet, write_experiment
+    from diffloom_video.facts import KnownFacts
+    from diffloom_video.new_clip import inspect_clip, write_contact_sheet, write_experiment
 
     place = Path(out) if out is not None else Path(clip).with_suffix(".toml")
     sheet = place.with_name(f"{place.stem}-contact-sheet.png")
@@ -65,7 +66,7 @@ def new(
     seen = inspect_clip(Path(clip), known)
     for sentence in seen.sentences:
         click.echo(sentence)
-    write_contact_sheet(sheet, seen.video)
+    write_contact_sheet(sheet, seen.part())
     write_experiment(seen, Path(clip), place, known)
     click.echo(f"contact sheet: {sheet}  (look at it first: are the rings around the object?)")
     click.echo(f"experiment: {place}  (run it: diffloom run {place})")
