@@ -1,6 +1,7 @@
 """Ledger of assumptions: prices against refits, doubts, and what the user states."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -119,6 +120,18 @@ def test_a_stated_tolerance_of_the_drawn_size_is_that_of_the_ruler():
     told = run_fit(Experiment(scene_of(), recording(scene_of()), TRUTH, assumed={"appearance.size": 0.03}))
     assert entry(told, "size").tolerance == pytest.approx(0.03)
     assert entry(told, "size").stated
+
+
+def test_a_late_start_that_another_place_and_speed_make_up_for_is_no_evidence():
+    model = get_model("rigid")([{"shape": "box", "size": [1.0] * 3}], ground=False)
+    scene = replace(scene_of(), model=model, params=model.params(torch.float64))
+    video = recording(scene)
+    start = {f"{name}.{axis}": 0.01 for name in ("position", "velocity") for axis in "xyz"}
+    result = fit(scene, video.select(range(len(video) - 1)), start)
+    late = entry(result, "camera.time_offset")
+    assert late.off == 0.0
+    assert math.isinf(late.off_deviation)
+    assert late.change[4] == pytest.approx(9.81 * late.tolerance, rel=1e-3), "of the upward speed"
 
 
 def test_a_roll_that_is_sought_is_found_and_its_tolerance_is_its_prior():
