@@ -45,7 +45,9 @@ def refuse_unless_mechanics(name: str, dynamics: Dynamics, rates: bool = False) 
     for nodes in dynamics.sets.values() if rates else ():
         if nodes.motion is not None and nodes.motion.rate is None:
             return f"{name} combines rates, and the motion of {nodes.name} has none; use semi_implicit or leapfrog"
-    return None
+    rules = (dynamics.refuses, *(nodes.refuses for nodes in dynamics.sets.values()))
+    reasons = (rule(name) for rule in rules if rule is not None)
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def run_explicit_rollout(
