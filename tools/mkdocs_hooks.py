@@ -1,11 +1,10 @@
 """Hooks of mkdocs: generated pages, pages that live beside the code they describe, formulas, and links to source code.
 
-Generated are the index of all public names, the gallery and the page of parameters.
+Generated are the index of all public names, the page of parameters and that of constructors.
 """
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 import sys
@@ -33,11 +32,6 @@ PAGES = {
 _FORMULAS: dict[str, list[str]] = {}
 #: Width of the window from which on the theme shows navigation beside the page, and its own, wider one.
 SIDE_FROM, _WIDE = r"\g<1>70\2em", r"((?:min|max)-width: ?)76(\.\d+)em"
-GALLERY = """# Gallery
-
-Each image was made by the script under it, of at most 40 lines: `python docs/gallery/NAME.py`. Take the one that is
-nearest to what you have in mind, and change it.
-"""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -54,7 +48,6 @@ def on_files(files: Files, config: Any) -> Files:
     made["reference/parameters.md"] = parameters.page()
     made["reference/names.md"] = reference_pages.index_page()
     made["reference/constructors.md"] = reference_pages.constructors_page()
-    made["gallery/index.md"] = gallery()
     for place, text in made.items():
         # On a forge a short page stands there, which says where the contents are.
         short = files.get_file_from_path(place)
@@ -88,18 +81,6 @@ def on_post_build(config: Any) -> None:
             path.write_text(re.sub(_WIDE, SIDE_FROM, text), encoding="utf-8")
     if not changed:
         raise PluginError("The theme names its widths otherwise: no side navigation on windows of 1200 px")
-
-
-def gallery() -> str:
-    """Return the page of the gallery: each script of docs/gallery with its image and its code."""
-    parts = [GALLERY]
-    for path in sorted((ROOT / "docs" / "gallery").glob("*.py")):
-        code = path.read_text(encoding="utf-8")
-        docstring = ast.get_docstring(ast.parse(code)) or path.stem
-        title, _, rest = docstring.partition(": ")
-        parts.append(f"## {title}\n\n`{path.name}`: {rest}\n")
-        parts.append(f"![{docstring}]({path.stem}.png)\n\n```python\n{code.split(chr(10), 2)[2].strip()}\n```\n")
-    return "\n".join(parts)
 
 
 def relinked(text: str, source: str, place: str) -> str:

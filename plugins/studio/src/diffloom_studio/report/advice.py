@@ -9,7 +9,7 @@ from pathlib import Path
 from diffloom_experiments.run_folder import read_config
 from diffloom_fitting import AbstractExperiment, Experiment, Result
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.trust import AT_REST, FIFTH, FINE, SEVERAL, Uncertainty
+from diffloom_fitting.trust import AT_REST, FIFTH, FINE, SEVERAL, Uncertainty, advise_on_doubts
 
 #: An option of a command within a sentence of advice.
 _OPTION = re.compile(r"--renderer [a-z]+|--[a-z-]+ [^\s;,]*\d")
@@ -112,6 +112,8 @@ def _advise_open(result: Result) -> list[str]:
 def _advise_unexplained(result: Result, dt: float | None) -> list[str]:
     sure = result.uncertainty
     if isinstance(sure, Uncertainty):
+        if doubt := advise_on_doubts(sure.ledger, sure.deviation):
+            return [doubt]
         if sure.windows > SEVERAL:
             return [
                 "Parts of the video ask for different values, so the model lacks something: damping, air, friction, a "
