@@ -83,6 +83,11 @@ class _Take(torch.autograd.Function):
         return rows.unflatten(0, (len(scenes), -1)), 0
 
     @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, index: None) -> Tensor:
+        """Take the rows of the tangent."""
+        return take(tangent, ctx.index)
+
+    @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
         return assemble(adj, ctx.index, ctx.count), None
 
@@ -96,7 +101,7 @@ class _Assemble(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Indices, int], output: Tensor) -> None:
-        ctx.index = inputs[1]
+        ctx.index, ctx.count = inputs[1:]
 
     @staticmethod
     def vmap(
@@ -106,6 +111,11 @@ class _Assemble(torch.autograd.Function):
         scenes = move_scenes_first(values, in_dims[0], info.batch_size)
         total = assemble(scenes.flatten(0, 1), _of_scenes(index, len(scenes), count), count * len(scenes))
         return total.unflatten(0, (len(scenes), count)), 0
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, index: None, count: None) -> Tensor:
+        """Sum the rows of the tangent."""
+        return assemble(tangent, ctx.index, ctx.count)
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None, None]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast, broadcast_read_only
-from diffloom.transforms import is_mapped, needs_gradient
+from diffloom.transforms import is_mapped, needs_gradient, suspend_transforms, unwrap_values
 from diffloom_mechanics import ElementTerm
 from diffloom_physics_fem.elasticity import TetRestShape
 from diffloom_physics_fem.materials import SolidMaterial
@@ -56,7 +56,8 @@ def tetrahedra(
         return ElementTerm(
             name, nodes, tet_force, tet_force_adjoint_rest, params=(*fitted, *material), per_step=("activation",)
         )
-    constants = (rest.metric.detach().cpu().numpy(), rest.inv_det.detach().cpu().numpy())
+    with suspend_transforms():
+        constants = tuple(unwrap_values(t).cpu().numpy() for t in (rest.metric, rest.inv_det))
     return ElementTerm(
         name, nodes, tet_force, tet_force_adjoint, constants=constants, params=material, per_step=("activation",)
     )
