@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from diffloom_experiments.run_folder import read_config
@@ -69,7 +70,7 @@ def _advise_renderer(result: Result, scene: Scene | None) -> str:
     return ""
 
 
-def _advise_goal(result: Result, levels: dict[str, str]) -> list[str]:
+def _advise_goal(result: Result, levels: Mapping[str, str]) -> list[str]:
     found = [_advise_iterations(result)] if levels["converged"] != "green" else []
     if levels["explained"] == "red":
         found.append(
