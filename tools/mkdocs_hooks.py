@@ -28,6 +28,8 @@ PAGES = {
     "project/security.md": "SECURITY.md",
     "project/conduct.md": "CODE_OF_CONDUCT.md",
 }
+#: Pages without columns at their sides.
+WHOLE_WIDTH = ("index.md", "gallery/index.md")
 #: MathML of the formulas of each page.
 _FORMULAS: dict[str, list[str]] = {}
 #: Width of the window from which on the theme shows navigation beside the page, and its own, wider one.
@@ -58,7 +60,9 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
-    """Expand the blocks of the reference, and set formulas aside."""
+    """Expand the blocks of the reference, and set formulas aside; grids get the whole width."""
+    if page.file.src_uri in WHOLE_WIDTH:
+        page.meta.setdefault("hide", ["navigation", "toc"])
     text, _FORMULAS[page.file.src_uri] = formulas.take_formulas(reference_pages.expand_blocks(markdown))
     return text
 
