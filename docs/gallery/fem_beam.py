@@ -1,22 +1,20 @@
-"""A bending beam: a deformable solid, fixed at one end, bends under its weight; how far depends on its stiffness."""
+"""Bending beams: three solids, fixed at one end, bend under their weight; how far depends on their stiffness."""
 
 import sys
 
 import torch
 
 import diffloom_fitting as fitting
-from diffloom.plugins import get_model, get_renderer
-from diffloom_studio import write_frames
+from diffloom import get_model, get_renderer
+from diffloom_studio import draw_on_ground, write_video
 
 beam = get_model("fem")("box", size=[1.2, 0.15, 0.15], cells=[16, 2, 2], fixed=["left"], ground=False)
-view = fitting.Orbit(distance=1.5, elevation=10, azimuth=15, target=(-0.2, -0.35, 0), size=(150, 220))
-look = fitting.Appearance(pattern="stripes", shading="lambert", ambient=0.5, diffuse=0.7)
-params = beam.params(density=200.0, damping=20.0)
-scene = fitting.Scene(
-    beam, get_renderer("dibr")(background=(0.93, 0.95, 0.97)), view, params, dt=5e-4, steps=1200, appearance=look
-)
-frames = []
-for stiffness in (2e5, 6e4, 3e4):
-    values = {"shear_modulus": torch.tensor(stiffness), "lame_modulus": torch.tensor(2 * stiffness)}
-    frames.append(scene.render(values, torch.tensor([0.6])).image.rgb)
-write_frames(sys.argv[1] if len(sys.argv) > 1 else "fem_beam.png", torch.cat(frames))
+view = fitting.Orbit(distance=1.9, elevation=12, azimuth=15, target=(0.0, -0.2, 0), size=(240, 320), fov=42)
+look = fitting.Appearance(pattern="stripes", shading="phong")
+params = beam.params(density=200.0, damping=3.0)
+scene = fitting.Scene(beam, get_renderer("coverage")(), view, params, dt=5e-4, steps=2400, appearance=look)
+times = torch.linspace(0.0, 1.2, 20)
+rows = [
+    draw_on_ground(scene, times, {"shear_modulus": mu, "lame_modulus": 2 * mu}, ground=-0.85) for mu in (2e5, 6e4, 3e4)
+]
+write_video((sys.argv + ["fem_beam.webp"])[1], torch.cat(rows), rate=16)

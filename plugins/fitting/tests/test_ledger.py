@@ -10,9 +10,10 @@ import torch
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import Appearance, Experiment, Orbit, Scene, Sensor, Viewpoint, fit, run_fit, synthesise
-from diffloom_fitting.result_tables import list_ledger
+from diffloom_fitting.result_tables import list_ledger, result_lines
 from diffloom_fitting.results import decode_result, result_data
 from diffloom_fitting.trust.tolerances import length_power
+from diffloom_studio.report.advice import give_advice
 
 TRUTH = {"density": 4.0, "velocity": [0.3, 2.4, 0.2]}
 
@@ -87,6 +88,15 @@ def test_the_assumption_that_explains_best_is_named():
     assert best.name == "camera.roll"
     assert best.value - best.alone == pytest.approx(5.0, abs=1.0)
     assert "a camera.roll of " in tilted.verdict.explained.text
+    assert '"camera.roll" = "seek"' in give_advice(tilted)[0]
+    assert any("from what the pixels contradict" in line for line in result_lines(tilted))
+
+
+def test_a_number_says_where_it_came_from(found):
+    origins = {one.name: one.origin for one in found.uncertainty.ledger.entries}
+    assert origins["camera.distance"] == "given"
+    assert origins["camera.azimuth"] == origins["camera.roll"] == "default"
+    assert origins["time.dt"] == "measured"
 
 
 def test_a_misfit_shows_in_coarse_squares_of_a_recording(found):

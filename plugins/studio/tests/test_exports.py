@@ -8,13 +8,15 @@ import pytest
 import torch
 import trimesh
 from click.testing import CliRunner
+from PIL import Image
 from toy_file import TOY
 
 from diffloom.interfaces import InputError
-from diffloom_studio.commands.forward import export as command
+from diffloom_studio.commands.forward import export as command, render
 from diffloom_studio.commands.run import run
 from diffloom_studio.exports import export
 from diffloom_studio.playback import compute_strain, load_playback, scale_colours
+from diffloom_studio.presentation import read_size, resize_camera
 from diffloom_video import read_video
 
 
@@ -133,3 +135,53 @@ def test_strain_is_that_of_a_known_stretch():
     colours = scale_colours(np.array([0.0, 0.25, 9.0]), 0.5)
     assert colours[0].tolist() == [68, 1, 84]
     assert colours[2].tolist() == [253, 231, 37]
+
+
+def test_a_run_is_drawn_in_any_size(folder, tmp_path):
+    done = CliRunner().invoke(
+        render,
+        [
+            str(folder),
+            "--renderer",
+            "soft_spots",
+            "--size",
+            "96x64",
+            "--frames",
+            "3",
+            "--out",
+            str(tmp_path / "a.webp"),
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    clip = Image.open(tmp_path / "a.webp")
+    assert (clip.n_frames, clip.size, clip.is_animated) == (3, (96, 64), True)
+    frames = []
+    for k in range(3):
+        clip.seek(k)
+        frames.append(np.asarray(clip.convert("RGB")).astype(float))
+    # The ground is lighter than the black behind the toys.
+    assert frames[0][-8:].mean() > 120.0
+    assert np.abs(frames[0] - frames[-1]).max() > 25.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [(["--size", "big"], "expected one of 480p"), (["--size", "33x20"], "even sides"), (["--quick"], "own settings")],
+)
+def test_a_wrong_size_and_options_of_files_are_refused(folder, options, message):
+    done = CliRunner().invoke(render, [str(folder), "--renderer", "soft_spots", *options])
+    assert done.exit_code != 0
+    assert message in done.output + str(done.exception)
+
+
+def test_another_size_keeps_the_height_that_is_seen(playback):
+    scene = playback.experiment.scene
+    camera = scene.camera_at({}, torch.zeros(1, dtype=torch.float64))
+    wide = resize_camera(camera, (2 * camera.height, 3 * camera.height))
+    assert (wide.height, wide.width) == (2 * camera.height, 3 * camera.height)
+    for row in (0.0, camera.height):
+        assert float((row - camera.centre[1]) / camera.focal[1]) == pytest.approx(
+            float((2 * row - wide.centre[1]) / wide.focal[1])
+        )
+    assert read_size("1080p") == (1080, 1920)
+    assert read_size("1280x720") == (720, 1280)

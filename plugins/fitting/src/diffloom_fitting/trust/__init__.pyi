@@ -1,4 +1,5 @@
 from diffloom_fitting.trust.blocks import student_factor as student_factor
+from diffloom_fitting.trust.ledger_words import advise_on_doubts as advise_on_doubts
 from diffloom_fitting.trust.time_step import (
     find_stable_step as find_stable_step,
     refuse_long_steps as refuse_long_steps,

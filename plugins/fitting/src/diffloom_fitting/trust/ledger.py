@@ -187,9 +187,14 @@ class Priced:
         return moved.abs().amax(dim=0)
 
     @property
+    def larger_shift(self) -> Tensor:
+        """(n,), the larger of shift and correction."""
+        return torch.maximum(self.shift, self.correction)
+
+    @property
     def variance(self) -> Tensor:
-        """(n,), the same with the squared shift, or that by a correction if it is larger."""
-        return self.added_variance + torch.maximum(self.shift, self.correction).square()
+        """(n,), variance that the assumptions add, with the squared shift or correction."""
+        return self.added_variance + self.larger_shift.square()
 
 
 def price(

@@ -20,7 +20,7 @@ from diffloom_fitting.trust.coarse_misfit import measure_coarse_misfit
 from diffloom_fitting.trust.correlated_noise import CorrelatedNoise, local_size
 from diffloom_fitting.trust.directions import describe, find_touched, in_natural_changes, reduce_to_echelon, split, weak
 from diffloom_fitting.trust.displacement import displacement
-from diffloom_fitting.trust.ledger import Ledger, build_ledger, price
+from diffloom_fitting.trust.ledger import Ledger, Priced, build_ledger, price
 from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width, probe_curvature
 from diffloom_fitting.trust.outlines import lens_bias, outline_shift
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
@@ -193,7 +193,7 @@ def estimate_uncertainty(
         scale,
         known,
         settled,
-        _list_measured(objective, bias, shift, outline, place, lens.shift),
+        _list_measured(objective, bias, shift, outline, place, lens.shift) | _name_correction(priced),
     )
     drawn = None
     if method == "posterior" and _overall(noises) > EXACT:
@@ -240,6 +240,13 @@ def _list_measured(
     if bool(place.any()):
         found["place in frames"] = ("drawn beside the video", place)
     return found
+
+
+def _name_correction(priced: Priced) -> dict[str, tuple[float | str, Tensor]]:
+    """Return the part of ± by correcting what the pixels contradict; nothing without a contradiction."""
+    part = priced.larger_shift
+    best = int(priced.alone[:, 2].argmax()) if len(priced.found) else 0
+    return {"what the pixels contradict": (priced.found[best].name, part)} if bool(part.any()) else {}
 
 
 def _deviation(draws: Tensor, beside: Tensor) -> Tensor:

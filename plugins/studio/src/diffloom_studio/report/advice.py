@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from diffloom_experiments.run_folder import read_config
 from diffloom_fitting import AbstractExperiment, Experiment, Result
 from diffloom_fitting.scene import Scene
-from diffloom_fitting.trust import AT_REST, FIFTH, FINE, SEVERAL, Uncertainty
+from diffloom_fitting.trust import AT_REST, FIFTH, FINE, SEVERAL, Uncertainty, advise_on_doubts
 
 #: An option of a command within a sentence of advice.
 _OPTION = re.compile(r"--renderer [a-z]+|--[a-z-]+ [^\s;,]*\d")
@@ -69,7 +70,7 @@ def _advise_renderer(result: Result, scene: Scene | None) -> str:
     return ""
 
 
-def _advise_goal(result: Result, levels: dict[str, str]) -> list[str]:
+def _advise_goal(result: Result, levels: Mapping[str, str]) -> list[str]:
     found = [_advise_iterations(result)] if levels["converged"] != "green" else []
     if levels["explained"] == "red":
         found.append(
@@ -111,6 +112,8 @@ def _advise_open(result: Result) -> list[str]:
 def _advise_unexplained(result: Result, dt: float | None) -> list[str]:
     sure = result.uncertainty
     if isinstance(sure, Uncertainty):
+        if doubt := advise_on_doubts(sure.ledger, sure.deviation):
+            return [doubt]
         if sure.windows > SEVERAL:
             return [
                 "Parts of the video ask for different values, so the model lacks something: damping, air, friction, a "
