@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import move_scenes_first
-from diffloom.transforms import is_transformed
+from diffloom.transforms import is_transformed, needs_gradient
 
 Indices = NDArray[np.int64]
 
@@ -43,7 +43,7 @@ def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
     Returns:
         Sums (count, ...).
     """
-    if not values.requires_grad and not is_transformed((values,)):
+    if not needs_gradient(values) and not is_transformed((values,)):
         return _sum_rows(values, index, count)
     result: Tensor = _Assemble.apply(values, index, count)  # type: ignore[no-untyped-call]
     return result

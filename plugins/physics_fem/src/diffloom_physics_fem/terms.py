@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,8 +57,7 @@ def tetrahedra(
         return ElementTerm(
             name, nodes, tet_force, tet_force_adjoint_rest, params=(*fitted, *material), per_step=("activation",)
         )
-    with suspend_transforms():
-        constants = tuple(unwrap_values(t).cpu().numpy() for t in (rest.metric, rest.inv_det))
+    constants = _as_constants((rest.metric, rest.inv_det))
     return ElementTerm(
         name, nodes, tet_force, tet_force_adjoint, constants=constants, params=material, per_step=("activation",)
     )
@@ -97,6 +97,12 @@ def material_tetrahedra(
     update = kernels.make_update(material.update, len(material.specs), material.width) if material.memory else None
     return ElementTerm(
         name, nodes, kernels.make_force(stress, len(material.specs), material.width),
-        constants=() if fitted else tuple(t.detach().cpu().numpy() for _, t in rest),
+        constants=() if fitted else _as_constants(t for _, t in rest),
         params=(*rest, *own) if fitted else own, simd=False, memory=material.memory, update=update,
     )  # fmt: skip
+
+
+def _as_constants(tensors: Iterable[Tensor]) -> tuple[NDArray[Any], ...]:
+    """Return the values of tensors, also inside a transform of torch.func."""
+    with suspend_transforms():
+        return tuple(unwrap_values(t).cpu().numpy() for t in tensors)
