@@ -92,8 +92,8 @@ def _compare(case: _Case, points: Points) -> DeviceComparison:
             size = max(float(np.abs(first[key]).max(initial=0.0)), float(np.abs(second[key]).max(initial=0.0)))
             if size > 0.0:
                 silent = False
-                error = float(np.abs(first[key] - second[key]).max()) / size
-                worst = max(worst, (np.inf if np.isnan(error) else error, key))
+                off = float(np.abs(first[key] - second[key]).max()) / size
+                worst = max(worst, (np.inf if np.isnan(off) else off, key))
     return DeviceComparison(case.owner, name, worst[0], silent, worst[1])
 
 
@@ -125,6 +125,7 @@ def _node_set_cases(n: int, owner: str, nodes: NodeSet, tensors: Any) -> Iterato
     """Yield the functions of a node set."""
     arrays, dq, du = tuple(map(as_own_array, tensors)), nodes.dq, nodes.du
     motion = nodes.motion
+    functions: list[tuple[Any, Any, tuple[int, ...], tuple[int, ...], tuple[Any, ...]]]
     functions = [(nodes.acceleration, nodes.acceleration_adjoint, (dq, du, du), (du,), arrays)]
     if motion is not None:
         functions += [

@@ -25,7 +25,7 @@ from diffloom_kernels.derive import (
     parameter_names,
 )
 from diffloom_mechanics.derived_adjoints import constants_key, make_clock
-from diffloom_mechanics.node_sets import NodeSet
+from diffloom_mechanics.node_sets import NodeSet, Work
 from diffloom_mechanics.terms import NodeTerm, TermStage
 
 
@@ -50,7 +50,7 @@ def add_stage_adjoints(term: NodeTerm, nodes: NodeSet) -> NodeTerm:
     axes = tuple(len(shape) for shape, kind in term.work if kind == "float")
     force, stages, adjoint_stages, adjoint = _derive(term.force, bodies, key, axes, nodes.count, nodes.dq, nodes.du)
     floats = tuple(work for work in term.work if work[1] == "float")
-    own = (((nodes.count, nodes.dq), "float"), ((nodes.count, nodes.du), "float"))
+    own: tuple[Work, ...] = (((nodes.count, nodes.dq), "float"), ((nodes.count, nodes.du), "float"))
     return replace(
         term, force=force, adjoint=adjoint, work=(*term.work, *floats, *own), by_node=False, lanes=False,
         stages=tuple(TermStage(stage.count, body) for stage, body in zip(term.stages, stages, strict=True)),
