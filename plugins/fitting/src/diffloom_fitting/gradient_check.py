@@ -132,18 +132,26 @@ def _name_back_end(objective: Problem) -> str:
     return "" if backend == "native" else f'{type(renderer).__name__}(backend="{backend}")'
 
 
-def advise(check: GradientCheck | str) -> str:
+def advise(check: GradientCheck | str, parameters: Sequence[str] | None = None) -> str:
     """Return what to do about a gradient that does not predict the effect of changes.
 
     Args:
         check: The check against small differences, or the reason for having none.
+        parameters: Names of the model's parameters, which tell whether it touches anything and by which law; None if
+            they are not known.
 
     Returns:
         Half a sentence.
     """
     if isinstance(check, GradientCheck) and not check.passed:
         return _advise_small(check)
-    return ADVICE
+    if parameters is None or any("contact_damping" in name for name in parameters):
+        return ADVICE
+    touches = any("contact_stiffness" in name for name in parameters)
+    cause = (
+        "impacts make the motion chaotic" if touches else "the start is far from the video's motion, or it is chaotic"
+    )
+    return f"{cause}. Try a shorter horizon that grows from stage to stage, or start states of later frames"
 
 
 def _advise_small(check: GradientCheck) -> str:

@@ -174,12 +174,18 @@ def describe_gradients(result: Result) -> list[str]:
     if wide is not None and math.isfinite(wide.cosine) and not wide.agrees():
         apart = [
             f"at the start the gradient DOES NOT PREDICT the effect of a change of {100 * wide.width:g} %: cosine "
-            f"{wide.cosine:.2f}, length ratio {wide.ratio:.2g}; {advise(check)}"
+            f"{wide.cosine:.2f}, length ratio {wide.ratio:.2g}; {advise(check, _parameter_names(result))}"
         ]
     if isinstance(check, GradientCheck):
         word = "agrees" if check.passed else "DOES NOT AGREE"
         return [f"gradient {word} with finite differences: worst error {check.worst:.1e}", *apart]
     return [] if check == "not asked for" else [f"gradient check failed: {check}"]
+
+
+def _parameter_names(result: Result) -> list[str] | None:
+    """Return the names of the model's parameters; None for results that were loaded."""
+    model = getattr(getattr(result.experiment, "scene", None), "model", None)
+    return None if model is None else [spec.name for spec in model.specs]
 
 
 def summarise(result: Result) -> str:
