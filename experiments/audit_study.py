@@ -1,4 +1,4 @@
-"""How often does the auditor find altered clips, and how often does it blame clips that nobody altered?
+"""Study of the auditor: share of altered clips that it finds, and of unaltered clips that it blames.
 
 Tracks are those of the made clips of `made_clips.py`, as their cameras see them at 240 pixels, with the errors that
 `made_mattes.py` finds of mattes: 0.05 px that is new in each frame and 0.04 px that neighbouring frames share. Frames
