@@ -18,7 +18,7 @@ CUDA := $(VENV)/installed-cuda-$(HASH)
 # uv does not read pip's settings, so it is told the two that decide which build of PyTorch comes. Neither compiles modules
 # ahead: Python does so for the few that are used.
 UV := $(shell command -v uv)
-UV_SETTINGS := UV_FIND_LINKS="$${UV_FIND_LINKS-$$PIP_FIND_LINKS}" UV_EXTRA_INDEX_URL="$${UV_EXTRA_INDEX_URL-$$PIP_EXTRA_INDEX_URL}"
+UV_SETTINGS := UV_NO_SOURCES=1 UV_FIND_LINKS="$${UV_FIND_LINKS-$$PIP_FIND_LINKS}" UV_EXTRA_INDEX_URL="$${UV_EXTRA_INDEX_URL-$$PIP_EXTRA_INDEX_URL}"
 INSTALL := $(if $(UV),$(UV_SETTINGS) $(UV) pip install -q --python $(BIN)/python,$(BIN)/python -m pip install -q --no-compile) -c constraints.txt
 # A worker that has to compile everything anew grows to some 3 GB, and there is more on a machine than tests.
 WORKERS ?= $(shell awk '/MemTotal/ {print ($$2 > 15000000) ? 2 : 1}' /proc/meminfo 2>/dev/null || echo 1)

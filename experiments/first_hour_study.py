@@ -154,7 +154,7 @@ def draw_fem(dice: random.Random, folder: Path) -> Table:
         model |= {"radius": 0.2}
     if shape == "mesh":
         path, shape = make_mesh(dice, folder, 0.2)
-        model |= {"mesh": path, "edge_length": 0.2}
+        model |= {"mesh": path}
     v, stiff = draw_velocity(dice), round(10 ** dice.uniform(3.3, 4.0))
     truth, unknowns = seek(dice, [
         {"shear_modulus": stiff}, {"shear_modulus": stiff, "velocity": v}, {"lame_modulus": 2 * stiff, "velocity": v},
@@ -207,7 +207,7 @@ def fit_scene(seed: int, folder: Path) -> Row:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = run_fit(build_experiment(load_data(content, folder, f"scene {seed}")))
+            found = run_fit(build_experiment(load_data(content, folder, f"scene {seed}")), check=True)
     except (InputError, SimulationError) as error:
         return Row(seed, scene, unknowns, "red", math.inf, math.inf, 0, time.process_time() - begun, str(error)[:300])
     assert found.verdict is not None

@@ -33,7 +33,7 @@ GRAVITY, GAMMA = 9.81, 2.2
 GRID, INSTANTS, LAMPS = 4, 12, 5  # rays along a pixel's side, instants of an exposure, lamps along the lamp's side
 KINDS = ("throw-size", "throw-gravity", "bounce", "pendulum", "slide")
 DEVELOPMENT = tuple(zip((KINDS * 3)[:12], range(100, 112), strict=True))
-UNSEEN = tuple(zip((KINDS * 3)[:12], range(7300, 7312), strict=True))
+UNSEEN = tuple(zip((KINDS * 3)[:12], range(7400, 7412), strict=True))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -27,12 +28,17 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
 #: Radius in metres that the file of a throw draws where gravity is the ruler; its factor is sought.
 DRAWN_RADIUS = 0.03
+#: File of a run's folder with the processor time of its commands [s].
+SPENT = "processor-seconds.txt"
 FAR = 2.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One number of one clip, beside the truth; deviation is None where the fit withheld it."""
+    """One number of one clip, beside the truth; deviation is None where the fit withheld it.
+
+    ``seconds`` is the processor time of writing the file and of the fit.
+    """
 
     clip: str
     name: str
@@ -65,6 +71,7 @@ def fit_clip(folder: Path, name: str, known: dict[str, Any]) -> Path:
         ["new", str(folder / f"{name}.mp4"), "--out", str(file), "--overwrite", *options],
         ["run", str(file), "--no-report", "--no-check", "--out", str(run), "--overwrite"],
     ]
+    before = _spent()
     for command in commands:
         done = subprocess.run(
             [Path(sys.executable).with_name("diffloom"), *command], capture_output=True, text=True, check=False
@@ -72,8 +79,15 @@ def fit_clip(folder: Path, name: str, known: dict[str, Any]) -> Path:
         if done.returncode:
             run.mkdir(parents=True, exist_ok=True)
             (run / "FAILED").write_text(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}\n", encoding="utf-8")
-            break
+            return run
+    (run / SPENT).write_text(f"{_spent() - before:.1f}\n", encoding="utf-8")
     return run
+
+
+def _spent() -> float:
+    """Return the processor time of commands that ended [s]."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def rows_of(run: Path, name: str, told: dict[str, Any]) -> list[Row]:
@@ -83,7 +97,8 @@ def rows_of(run: Path, name: str, told: dict[str, Any]) -> list[Row]:
         last = (run / "FAILED").read_text(encoding="utf-8").strip().splitlines()[-1]
         return [Row(name, key, truth, float("nan"), None, "failed", last, 0.0) for key, truth in asked]
     result = json.loads((run / "result.json").read_text(encoding="utf-8"))
-    verdict = result["verdict"]
+    verdict, spent = result["verdict"], run / SPENT
+    seconds = float(spent.read_text(encoding="utf-8")) if spent.exists() else 0.0
     parts = [verdict[part] for part, level in verdict["levels"].items() if level != "green"]
     found = []
     for key, truth in asked:
@@ -92,9 +107,7 @@ def rows_of(run: Path, name: str, told: dict[str, Any]) -> list[Row]:
         one = next(each for each in result["estimates"] if each["name"] == own)
         sure = one["deviation"]
         deviation = None if sure is None else unit * sure
-        found.append(
-            Row(name, key, truth, unit * one["found"], deviation, verdict["level"], "; ".join(parts), result["seconds"])
-        )
+        found.append(Row(name, key, truth, unit * one["found"], deviation, verdict["level"], "; ".join(parts), seconds))
     return found
 
 
@@ -104,6 +117,7 @@ def summary(rows: list[Row]) -> list[str]:
     right = {name: all(row.right for row in each) for name, each in clips.items()}
     level = {name: each[0].verdict for name, each in clips.items()}
     count = len(clips)
+    spent = sorted(each[0].seconds for each in clips.values() if each[0].seconds)
     return [
         f"- within {FAR:g} deviations: {sum(right[name] and level[name] != 'red' for name in clips)} of {count}",
         f"- green: {sum(each == 'green' for each in level.values())}; amber: "
@@ -111,6 +125,7 @@ def summary(rows: list[Row]) -> list[str]:
         f"failed: {sum(each == 'failed' for each in level.values())}",
         f"- green and wrong: {sum(level[name] == 'green' and not right[name] for name in clips)}",
         f"- red, ± withheld, and right within 2 %: {sum(level[name] == 'red' and right[name] for name in clips)}",
+        *([f"- processor time of a clip: {spent[0]:.0f} to {spent[-1]:.0f} s"] if spent else []),
     ]
 
 
@@ -148,16 +163,16 @@ def main() -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    name = "made-clips-unseen" if given.unseen else "made-clips"
+    name = f"made-clips-{'unseen' if given.unseen else 'development'}"
+    command = f"python experiments/made_study.py --folder FOLDER{' --unseen' if given.unseen else ''}"
     head = [
         f"# Fits of clips drawn by a ray caster{', run once with settings frozen' if given.unseen else ''}",
         "",
-        f"`python experiments/made_study.py --folder FOLDER{' --unseen' if given.unseen else ''}`, commit "
-        f"{commit.stdout.strip()}, {datetime.now(UTC):%Y-%m-%d}.",
+        f"`{command}`, commit {commit.stdout.strip()}, {datetime.now(UTC):%Y-%m-%d}.",
         "",
     ]
     (RESULTS / f"{name}.md").write_text("\n".join([*head, *summary(rows), "", *table(rows)]) + "\n", encoding="utf-8")
-    write_origin(RESULTS / f"{name}.md")
+    write_origin(RESULTS / f"{name}.md", command=command)
 
 
 if __name__ == "__main__":

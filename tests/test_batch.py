@@ -300,7 +300,7 @@ def _many(end):
 
 ONLY_VMAP, FORWARD, TWICE, AT_ONCE = (
     r"under torch.func.vmap.*backward\(\)",
-    "forward-mode.*use backward",
+    "float32.*in forward mode; expected float64",
     "gradient of a gradient",
     "several outputs",
 )

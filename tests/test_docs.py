@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+import page_weights
 import pytest
+import reproducing
 from browser import CHROMIUM, Browser
 from click.testing import CliRunner
 from links import dead_links_of_markdown, dead_links_of_site
@@ -77,7 +79,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = [
     str(page.relative_to(DOCS))
     for page in sorted(DOCS.rglob("*.md"))
-    if page.name != "plugins.md" and snippets(page.read_text())
+    # Scripts of the gallery run in test_gallery.py.
+    if page.name != "plugins.md" and page.parent.name != "gallery" and snippets(page.read_text())
 ]
 
 
@@ -118,6 +121,12 @@ def test_states_and_switches_are_documented(guide):
         assert str(word) in guide
 
 
+def test_the_page_of_the_paper_is_written_from_the_results():
+    assert reproducing.PAGE.read_text(encoding="utf-8") == reproducing.make_page(), "run tools/reproducing.py"
+    for name in reproducing.PICTURES:
+        assert (reproducing.IMAGES / name).read_bytes() == (reproducing.RESULTS / name).read_bytes(), name
+
+
 def test_the_documentation_builds_and_fetches_nothing(site):
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 4
@@ -133,12 +142,28 @@ def test_no_link_of_the_site_or_the_markdown_files_is_dead(site, tmp_path):
     assert dead_links_of_site(tmp_path) == ["a.html: b.html", "a.html: #c"]
 
 
+def test_pages_and_site_are_light(site):
+    assert page_weights.measure_site(site) < page_weights.LARGEST_SITE
+    heavy = {name: sum(w.values()) for name, w in page_weights.weigh_site(site).items()}
+    assert not [name for name, weight in heavy.items() if weight > page_weights.LARGEST_PAGE], heavy
+    assert heavy["gallery/index.html"] > 1e6  # its clips are counted
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_no_page_scrolls_sideways_and_no_code_is_clipped(site):
     """Checked on a phone and beside the navigation; wide tables may scroll in a box of their own."""
     clipped = "[...document.querySelectorAll('pre > code')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
     with Browser() as browser:
-        for name in ("index", "fitting", "models/fem", "reference/scene", "reference/parameters", "gallery/index"):
+        for name in (
+            "index",
+            "fitting",
+            "models/fem",
+            "reference/scene",
+            "reference/parameters",
+            "gallery/index",
+            "gallery/fem_ball",
+            "reproducing",
+        ):
             for width in (390, 1200):
                 page = browser.open((site / f"{name}.html").as_uri(), width, dark=width == 390)
                 assert page.ask("document.documentElement.scrollWidth") <= width, (name, width)

@@ -1,10 +1,12 @@
 """``diffloom doctor`` with everything of this repository installed."""
 
 import json
+from importlib.util import find_spec
 
 from click.testing import CliRunner
 
 from diffloom.cli.group import diffloom
+from diffloom.plugins import renderers
 
 
 def test_doctor_reports_every_section():
@@ -18,3 +20,11 @@ def test_doctor_reports_every_section():
     for library in ("PyTorch3D", "Kaolin", "PyTetWild", "PyAV"):
         assert library in found
     assert found["PyTorch"]["health"] == found["numba"]["health"] == "ok"
+    for name in renderers():
+        drawn = found[f"renderer {name}"]
+        if name == "mitsuba" and find_spec("mitsuba") is None:
+            assert drawn["health"] == "absent"
+            assert "pip install" in drawn["detail"]
+        else:
+            assert drawn["health"] == "ok"
+            assert "drew a triangle" in drawn["detail"]

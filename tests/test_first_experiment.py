@@ -71,7 +71,29 @@ def test_following_the_page_finds_the_stiffness(tmp_path, monkeypatch):
     assert (tmp_path / "recorded" / "video.mp4").stat().st_size > 1000
     for name, within in (("cube", 1e-3), ("recorded", 0.03)):
         folder = tmp_path / "runs" / name
-        (found,) = json.loads((folder / "result.json").read_text())["estimates"]
+        result = json.loads((folder / "result.json").read_text())
+        (found,) = result["estimates"]
         assert found["found"] == pytest.approx(4000.0, rel=within), name
+        assert result["verdict"]["level"] == "green", name
         assert "A jelly cube falls" in (folder / "report.html").read_text()
-    assert json.loads((tmp_path / "runs" / "cube" / "result.json").read_text())["verdict"]["level"] == "green"
+
+
+FILES = (ROOT / "docs" / "first_files.md").read_text()
+HEADINGS = ["A thrown box", "A curtain", "A pendulum", "A mesh of your own"]
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_each_file_to_start_from_ends_green_and_right(heading, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert re.findall(r"^## (.*)$", FILES, flags=re.MULTILINE) == HEADINGS
+    (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", FILES, flags=re.DOTALL | re.MULTILINE)
+    for line in re.findall(r'^python -c "(.*)"$', section, flags=re.MULTILINE):
+        exec(line)
+    (name,) = re.findall(r"^`(\w+\.toml)`", section, flags=re.MULTILINE)
+    (body,) = re.findall(r"^```toml\n(.*?)^```$", section, flags=re.DOTALL | re.MULTILINE)
+    (tmp_path / name).write_text(body)
+    done = CliRunner().invoke(diffloom, ["run", name, "--no-report"])
+    assert done.exit_code == 0, done.output[-3000:]
+    result = json.loads((tmp_path / "runs" / Path(name).stem / "result.json").read_text())
+    assert result["verdict"]["level"] == "green", done.output[-3000:]
+    assert max(one["error"] for one in result["estimates"]) < 1e-6

@@ -1,11 +1,10 @@
 """Hooks of mkdocs: generated pages, pages that live beside the code they describe, formulas, and links to source code.
 
-Generated are the index of all public names, the gallery and the page of parameters.
+Generated are the index of all public names, the page of parameters and that of constructors.
 """
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 import sys
@@ -29,15 +28,12 @@ PAGES = {
     "project/security.md": "SECURITY.md",
     "project/conduct.md": "CODE_OF_CONDUCT.md",
 }
+#: Pages without columns at their sides.
+WHOLE_WIDTH = ("index.md", "gallery/index.md")
 #: MathML of the formulas of each page.
 _FORMULAS: dict[str, list[str]] = {}
 #: Width of the window from which on the theme shows navigation beside the page, and its own, wider one.
 SIDE_FROM, _WIDE = r"\g<1>70\2em", r"((?:min|max)-width: ?)76(\.\d+)em"
-GALLERY = """# Gallery
-
-Each image was made by the script under it, of at most 40 lines: `python docs/gallery/NAME.py`. Take the one that is
-nearest to what you have in mind, and change it.
-"""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -54,7 +50,6 @@ def on_files(files: Files, config: Any) -> Files:
     made["reference/parameters.md"] = parameters.page()
     made["reference/names.md"] = reference_pages.index_page()
     made["reference/constructors.md"] = reference_pages.constructors_page()
-    made["gallery/index.md"] = gallery()
     for place, text in made.items():
         # On a forge a short page stands there, which says where the contents are.
         short = files.get_file_from_path(place)
@@ -65,7 +60,9 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
-    """Expand the blocks of the reference, and set formulas aside."""
+    """Expand the blocks of the reference, and set formulas aside; grids get the whole width."""
+    if page.file.src_uri in WHOLE_WIDTH:
+        page.meta.setdefault("hide", ["navigation", "toc"])
     text, _FORMULAS[page.file.src_uri] = formulas.take_formulas(reference_pages.expand_blocks(markdown))
     return text
 
@@ -88,18 +85,6 @@ def on_post_build(config: Any) -> None:
             path.write_text(re.sub(_WIDE, SIDE_FROM, text), encoding="utf-8")
     if not changed:
         raise PluginError("The theme names its widths otherwise: no side navigation on windows of 1200 px")
-
-
-def gallery() -> str:
-    """Return the page of the gallery: each script of docs/gallery with its image and its code."""
-    parts = [GALLERY]
-    for path in sorted((ROOT / "docs" / "gallery").glob("*.py")):
-        code = path.read_text(encoding="utf-8")
-        docstring = ast.get_docstring(ast.parse(code)) or path.stem
-        title, _, rest = docstring.partition(": ")
-        parts.append(f"## {title}\n\n`{path.name}`: {rest}\n")
-        parts.append(f"![{docstring}]({path.stem}.png)\n\n```python\n{code.split(chr(10), 2)[2].strip()}\n```\n")
-    return "\n".join(parts)
 
 
 def relinked(text: str, source: str, place: str) -> str:

@@ -1,15 +1,15 @@
-"""A plugin of one's own: a force in plain PyTorch, given to a model that knows nothing of it. A whirl turns a net."""
+"""A force of your own: plain PyTorch, given to a model that does not know it. A whirl turns a net."""
 
 import sys
 
 import torch
 
 import diffloom_fitting as fitting
+from diffloom import get_model, get_renderer
 from diffloom.fixed_order import broadcast
 from diffloom.interfaces import ParamSpec
-from diffloom.plugins import get_model, get_renderer
 from diffloom_mechanics import ForceTerm, TorchTerm, WithTerms
-from diffloom_studio import write_frames
+from diffloom_studio import draw_on_ground, write_video
 
 
 class Whirl(ForceTerm):
@@ -33,8 +33,7 @@ class Whirl(ForceTerm):
 star = [[0, 0.5, 0], [0.4, 0.5, 0], [0, 0.5, 0.4], [-0.4, 0.5, 0], [0, 0.5, -0.4]]
 net = get_model("springs")(star, [[0, k] for k in range(1, 5)] + [[1, 2], [2, 3], [3, 4], [4, 1]], radius=0.09)
 model = WithTerms(net, {"whirl": Whirl()})
-view = fitting.Orbit(distance=1.2, elevation=60, target=(0, 0.25, 0), size=(150, 150))
-shown = fitting.Appearance(pattern="position", shading="lambert", ambient=0.6, diffuse=0.7)
-renderer = get_renderer("softras")(sigma=1e-5, background=(0.93, 0.95, 0.97))
-scene = fitting.Scene(model, renderer, view, model.params(), dt=2e-3, steps=300, appearance=shown)
-write_frames((sys.argv + ["own_term.png"])[1], scene.render({}, torch.linspace(0.0, 0.6, 4)).image.rgb)
+view = fitting.Orbit(distance=1.9, elevation=30, target=(0, 0.25, 0), size=(240, 320), fov=42)
+shown = fitting.Appearance(pattern="position", shading="phong")
+scene = fitting.Scene(model, get_renderer("coverage")(), view, model.params(), dt=2e-3, steps=450, appearance=shown)
+write_video((sys.argv + ["own_term.webp"])[1], draw_on_ground(scene, torch.linspace(0.0, 0.9, 36)), rate=20)

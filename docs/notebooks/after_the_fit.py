@@ -33,6 +33,15 @@ for name in ("ball.glb", "ball.csv", "ball.mp4"):
     written = export(playback, name, frames=9)
     print(written.name, written.stat().st_size > 0)
 # %% [markdown]
+# The motion, on a ground with light and shadow:
+# %%
+import torch
+
+from diffloom_studio import draw_on_ground
+
+times = torch.linspace(0.0, 0.4, 12, dtype=torch.float64)
+fitting.Target(times, draw_on_ground(scene, times, {"shear_modulus": again["shear_modulus"]}))
+# %% [markdown]
 # A surface is displayed too:
 # %%
 ball.surface(body.trajectory, body.params)

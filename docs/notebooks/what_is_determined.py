@@ -28,3 +28,11 @@ print(falling.verdict)
 # %%
 soft, stiff = (scene.render({"shear_modulus": torch.tensor(mu)}, video.times[:3]).image.rgb for mu in (3e3, 3e4))
 print(f"largest difference of a pixel: {float((soft - stiff).abs().max()):.1e}")
+# %% [markdown]
+# Seen to its end, the motion differs: the soft ball at the left, the stiff one at the right.
+# %%
+from diffloom_studio import draw_on_ground
+
+times = torch.linspace(0.0, 0.4, 12)
+pair = [draw_on_ground(scene, times, {"shear_modulus": mu}) for mu in (3e3, 3e4)]
+fitting.Target(times.double(), torch.cat(pair, dim=2))

@@ -174,6 +174,10 @@ class Scene:
         """Return the mean squared difference between the images of these parameters and the target."""
         return (self._draw(params) - self.target).square().mean()
 
+    def find_omission(self) -> str:
+        """Return which part of the gradient the renderer's page says is left out in this scene, or ""."""
+        return "Kaolin's own formulas" if getattr(self.renderer, "compat", None) else ""
+
     def directions(self) -> dict[str, Tensor]:
         """Return a random direction for each parameter, in which it changes by up to its own size."""
         signs = {name: 2.0 * torch.rand(self.base[name].shape, generator=self.torch_random, dtype=D) - 1.0

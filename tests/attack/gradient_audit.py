@@ -1,9 +1,10 @@
 """Audit of gradients: ``python tests/attack/gradient_audit.py FILE --seed 1 --scenes 1``.
 
 Every combination of installed model, integrator, contact law and renderer is drawn as random scenes in double
-precision, and the derivative of the image loss by each parameter is compared with differences. Results are appended to
-FILE, one line for each scene; scenes in it are not done again, so an audit that was stopped goes on. ``--summary``
-prints the counts of files.
+precision, and the derivative of the image loss by random parameters is compared with differences. An error is "left
+out" where the renderer's page says which part of the gradient it leaves out, and the scene has that part. Results are
+appended to FILE, one line for each scene; scenes in it are not done again, so an audit that was stopped goes on.
+``--summary`` prints the counts of files.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ TOLERANCE = 1e-5
 SMALL = 1e-3
 #: Parameters of a scene that are compared, chosen at random.
 MOST = 8
-OUTCOMES = ("agrees", "kink", "unresolved", "flat", "wrong", "at a bound")
+OUTCOMES = ("agrees", "flat", "kink", "unresolved", "left out", "at a bound", "wrong")
 
 
 def audit_scene(combination, seed: int) -> dict[str, object]:
@@ -46,7 +47,7 @@ def audit_scene(combination, seed: int) -> dict[str, object]:
     }
     norm = max(sum(slope**2 for slope in slopes.values()) ** 0.5, 1e-300)
     rows = {}
-    middle, rounding = float(loss), 0.0
+    middle, rounding = float(loss.detach()), 0.0
     for name in scene.random.sample(sorted(slopes), min(MOST, len(slopes))):
 
         def along(t: float, name: str = name) -> float:
@@ -60,7 +61,11 @@ def audit_scene(combination, seed: int) -> dict[str, object]:
             rows[name] = dataclasses.asdict(compare_slope(along, slope, scale, TOLERANCE, middle, rounding))
         except InputError as error:
             rows[name] = {"outcome": "at a bound", "why": str(error)[:200]}
-    return {**combination._asdict(), "seed": seed, "loss": float(loss), "norm": norm, "rows": rows,
+    omission = scene.find_omission() if any(row["outcome"] == "wrong" for row in rows.values()) else ""
+    for row in rows.values():
+        if omission and row["outcome"] == "wrong":
+            row |= {"outcome": "left out", "why": omission}
+    return {**combination._asdict(), "seed": seed, "loss": middle, "norm": norm, "rows": rows,
             "seconds": time.perf_counter() - began}  # fmt: skip
 
 

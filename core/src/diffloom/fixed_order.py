@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from diffloom.errors import InputError
-from diffloom.transforms import is_transforming, needs_gradient
+from diffloom.transforms import has_tangents, is_transforming, needs_gradient
 
 __all__ = ["broadcast", "broadcast_read_only", "move_scenes_first", "ordered_mean", "ordered_sum"]
 
@@ -167,7 +167,8 @@ def broadcast(value: Tensor, shape: Sequence[int]) -> Tensor:
         InputError: ``value`` does not broadcast to ``shape``.
     """
     try:
-        if not (needs_gradient(value) and torch.is_grad_enabled()):
+        # PyTorch's own expansion carries tangents; the functions below have a backward pass alone.
+        if has_tangents((value,)) or not (needs_gradient(value) and torch.is_grad_enabled()):
             return _copies(value, tuple(shape))
         made = _Broadcast if is_transforming() else _BroadcastAlone
         result: Tensor = made.apply(value, tuple(shape))  # type: ignore[no-untyped-call]

@@ -24,9 +24,11 @@ from torch.autograd import forward_ad
 from diffloom.errors import BatchError, InputError, SimulationError
 
 __all__ = [
+    "ONE_DERIVATIVE",
     "REFUSED",
     "apply_vmap_rule",
     "explain_batch_errors",
+    "has_tangents",
     "is_mapped",
     "is_transformed",
     "is_transforming",
@@ -50,6 +52,13 @@ REFUSED = (
 )
 
 
+#: Message for a second derivative of a rollout in forward mode.
+ONE_DERIVATIVE = (
+    "simulate: a rollout in forward mode (jvp, jacfwd) can be differentiated once; for a Hessian use differences of "
+    "the gradient, or Gauss-Newton's curvature"
+)
+
+
 def unwrap_values(tensor: Tensor) -> Tensor:
     """Return the values of all scenes behind ``tensor`` for input checks, scenes first, detached.
 
@@ -63,15 +72,16 @@ def unwrap_values(tensor: Tensor) -> Tensor:
 
 
 def needs_gradient(tensor: Tensor) -> bool:
-    """Return whether a gradient is required; under vmap ``requires_grad`` is False for every tensor.
+    """Return whether a derivative is required: under vmap ``requires_grad`` is False for every tensor, and in forward
+    mode too.
 
     Args:
         tensor: Tensor, possibly inside transforms.
 
     Returns:
-        True if a gradient is required.
+        True if a gradient is required, or the tensor has a tangent.
     """
-    return _innermost(tensor).requires_grad
+    return _innermost(tensor).requires_grad or has_tangents((tensor,))
 
 
 def _innermost(tensor: Tensor) -> Tensor:
@@ -179,8 +189,15 @@ def suspend_transforms() -> AbstractContextManager[Any]:
     return made
 
 
-def _has_tangent(tensors: Iterable[Tensor]) -> bool:
-    """Return whether one of the tensors has a tangent of forward-mode differentiation."""
+def has_tangents(tensors: Iterable[Tensor]) -> bool:
+    """Return whether one of the tensors has a tangent of forward-mode differentiation.
+
+    Args:
+        tensors: Inputs of a function.
+
+    Returns:
+        True if one does, or under vmap in forward mode, where it cannot be told.
+    """
     if forward_ad._current_level < 0:
         return False
     try:
@@ -195,10 +212,11 @@ def refuse_tangents(tensors: Iterable[Tensor]) -> None:
     Args:
         tensors: Inputs of a rollout.
     """
-    if _has_tangent(tensors):
+    if has_tangents(tensors):
         raise InputError(
-            "simulate: forward-mode differentiation (dual numbers, strategy='forward-mode') does not go through a "
-            "rollout; for gradients use backward() or torch.autograd.grad, for a slope along one direction differences"
+            "simulate: forward-mode differentiation (dual numbers, strategy='forward-mode') does not go through this "
+            "rollout, but through explicit integrators without forces in PyTorch; for gradients use backward() or "
+            "torch.autograd.grad, for a slope along one direction differences"
         )
 
 
@@ -210,7 +228,7 @@ def refuse_transforms(what: str, tensors: Iterable[Tensor]) -> None:
         tensors: Its inputs.
     """
     given = list(tensors)
-    if is_transformed(given) or _has_tangent(given):
+    if is_transformed(given) or has_tangents(given):
         raise InputError(
             f"{what}: images are drawn under no transform of torch.func (vmap, grad, jvp, jacrev) and not with dual "
             "numbers; put scenes into the frames of one surface in place of vmap, use backward() or "

@@ -2,7 +2,10 @@ import importlib
 import json
 import sys
 
+import torch
+
 from diffloom.cli.doctor import Section, find_library, runtime
+from diffloom.interfaces import Image, InputError
 from diffloom.plugins import hookimpl
 from diffloom.plugins.entry import Origin, PluginReport, PluginState
 
@@ -73,6 +76,39 @@ def test_offers_are_imported_for_a_try(run):
     assert "No module named 'no_such_module'" in found["model toy"]["detail"]
     assert (found["model shy"]["health"], found["model shy"]["detail"]) == ("absent", "unavailable here: no GPU here")
     assert found["command hello"]["health"] == "ok"
+
+
+class Blank:
+    """Renderer of empty images, or of none without its library."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def render(self, surface, camera, outputs):
+        if self.error is not None:
+            raise self.error
+        return Image(rgba=torch.zeros(1, 16, 16, 4))
+
+
+class Drawing:
+    @hookimpl
+    def diffloom_register_renderers(self, register):
+        register("blank", lambda: Blank(), summary="Draws nothing")
+        register("poor", lambda: Blank(InputError("pip install paint")), summary="Lacks a library")
+        register("ill", lambda: Blank(OSError("no canvas")), summary="Fails")
+
+
+def test_a_renderer_is_ok_only_if_it_draws_a_triangle(run, registry):
+    registry.install(Drawing(), "drawing")
+    _, found = findings(run)
+    assert {
+        name: (found[f"renderer {name}"]["health"], found[f"renderer {name}"]["detail"])
+        for name in ("blank", "poor", "ill")
+    } == {
+        "blank": ("broken", "the image shows no triangle where one is"),
+        "poor": ("absent", "pip install paint"),
+        "ill": ("broken", "OSError: no canvas"),
+    }
 
 
 def test_broken_plugins_are_told_and_count_only_in_strict_mode(run, registry):

@@ -82,6 +82,14 @@ def test_a_surface_thinner_than_the_tetrahedra_is_refused(tmp_path: Path) -> Non
         read_solid(tmp_path / "ring.obj", edge_length=0.3)
 
 
+def test_without_an_edge_length_tetrahedra_shrink_until_they_fit() -> None:
+    thin = trimesh.creation.torus(1.0, 0.06)  # at 0.05 a quarter of it stays empty
+    with pytest.raises(InputError, match=r"edge_length of 0.1 .* do not fit"):
+        read_solid(thin, edge_length=0.1)
+    mesh, _ = check_tetmesh(read_solid(thin))
+    assert mesh.volumes.sum() == pytest.approx(thin.volume, rel=0.01)
+
+
 SURFACES = {
     "ball": trimesh.creation.icosphere(subdivisions=3),
     "box": trimesh.creation.box((1.0, 0.7, 0.4)),

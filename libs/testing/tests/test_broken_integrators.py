@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from diffloom.interfaces import Checkpointed, Integrator, NoGradient, SimulationError, State, StoreAll, Trajectory
-from diffloom_mechanics import Mechanics, SemiImplicitEuler
+from diffloom_mechanics import Mechanics, SemiImplicitEuler, moves, refuse_unless_mechanics, run_explicit_rollout
 from diffloom_testing import CheckOutcome
 from diffloom_testing.subjects import integrator_subject
 from diffloom_testing.suites import run_suite
@@ -71,6 +71,29 @@ class Draggy(Wrapped):
     def rollout(self, dynamics, state, **given):
         path = super().rollout(dynamics, state, **given)
         return replace(path, u=path.u * torch.linspace(1.0, 0.999, len(path), dtype=path.u.dtype)[:, None, None])
+
+
+@dataclass(frozen=True)
+class Ruth(Integrator):
+    """Ruth's scheme of third order."""
+
+    order = 3
+    scheme = moves((7 / 24, 2 / 3), (3 / 4, -2 / 3), (-1 / 24, 1.0))
+
+    def refuses(self, dynamics):
+        return refuse_unless_mechanics("ruth", dynamics)
+
+    def rollout(self, dynamics, state, *, dt, steps, save, gradient):
+        return run_explicit_rollout(
+            self.scheme, dynamics, state, dt=dt, steps=steps, save=save, gradient=gradient, target="serial"
+        )
+
+
+@dataclass(frozen=True)
+class SwappedRuth(Ruth):
+    """Ruth's scheme with its first two kicks in the wrong order."""
+
+    scheme = moves((3 / 4, 2 / 3), (7 / 24, -2 / 3), (-1 / 24, 1.0))
 
 
 @dataclass(frozen=True)
@@ -201,6 +224,7 @@ BROKEN = {
     "results that depend on the last run": (Momentous, "determinism.repeats[hanging chain]"),
     "steps too short": (ShortSteps, "accuracy.free_fall"),
     "the force of the start in all steps": (FrozenForce, "accuracy.converges[hanging chain]"),
+    "two coefficients swapped": (SwappedRuth, "accuracy.order"),
     "momentum lost": (Draggy, "accuracy.momentum"),
     "no gradient by the start": (ForgetsTheStart, "gradients.every_input[hanging chain]"),
     "checkpoints that are not exact": (CheapCheckpoints, "gradients.policies[hanging chain]"),
@@ -225,6 +249,12 @@ def test_the_intact_original_passes_all_checks():
     report = run_suite(integrator_subject(Wrapped))
     assert not report.failures, str(report)
     assert report.skipped_families == {}
+
+
+def test_a_scheme_of_the_declared_order_passes():
+    report = run_suite(integrator_subject(Ruth), families=["accuracy"])
+    found = {result.check: result for result in report.results}
+    assert found["accuracy.order"].outcome is CheckOutcome.PASSED, found["accuracy.order"]
 
 
 @pytest.mark.parametrize("fault", BROKEN)

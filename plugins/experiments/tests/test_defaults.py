@@ -2,7 +2,7 @@
 
 import pytest
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, SimulationError
 from diffloom_experiments import build_experiment, build_scene, load_data
 from diffloom_fitting import MultiScale
 from diffloom_fitting.scene import suggest_step
@@ -66,3 +66,8 @@ def test_given_stages_are_kept_and_iterations_are_those_of_the_last(tmp_path):
     assert build_experiment(load(tmp_path, iterations=7)).stages[-1].iterations == 7
     with pytest.raises(InputError, match=r"stages of its own; write stages\.0\.iterations = 7"):
         build_experiment(load(tmp_path, stages=own, iterations=7))
+
+
+def test_a_step_under_which_the_truth_blows_up_is_answered_by_a_key_and_a_value(tmp_path):
+    with pytest.raises(SimulationError, match=r'box.toml: .* Here time.dt = \S+ or time.dt = "auto" would do'):
+        build_experiment(load(tmp_path, time={"dt": 1e-2, "duration": 0.5}))

@@ -1,6 +1,7 @@
 """Ledger of assumptions: prices against refits, doubts, and what the user states."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,9 +10,10 @@ import torch
 from diffloom.interfaces import InputError
 from diffloom.plugins import get_model, get_renderer
 from diffloom_fitting import Appearance, Experiment, Orbit, Scene, Sensor, Viewpoint, fit, run_fit, synthesise
-from diffloom_fitting.result_tables import list_ledger
+from diffloom_fitting.result_tables import list_ledger, result_lines
 from diffloom_fitting.results import decode_result, result_data
 from diffloom_fitting.trust.tolerances import length_power
+from diffloom_studio.report.advice import give_advice
 
 TRUTH = {"density": 4.0, "velocity": [0.3, 2.4, 0.2]}
 
@@ -86,6 +88,15 @@ def test_the_assumption_that_explains_best_is_named():
     assert best.name == "camera.roll"
     assert best.value - best.alone == pytest.approx(5.0, abs=1.0)
     assert "a camera.roll of " in tilted.verdict.explained.text
+    assert '"camera.roll" = "seek"' in give_advice(tilted)[0]
+    assert any("from what the pixels contradict" in line for line in result_lines(tilted))
+
+
+def test_a_number_says_where_it_came_from(found):
+    origins = {one.name: one.origin for one in found.uncertainty.ledger.entries}
+    assert origins["camera.distance"] == "given"
+    assert origins["camera.azimuth"] == origins["camera.roll"] == "default"
+    assert origins["time.dt"] == "measured"
 
 
 def test_a_misfit_shows_in_coarse_squares_of_a_recording(found):
@@ -109,6 +120,18 @@ def test_a_stated_tolerance_of_the_drawn_size_is_that_of_the_ruler():
     told = run_fit(Experiment(scene_of(), recording(scene_of()), TRUTH, assumed={"appearance.size": 0.03}))
     assert entry(told, "size").tolerance == pytest.approx(0.03)
     assert entry(told, "size").stated
+
+
+def test_a_late_start_that_another_place_and_speed_make_up_for_is_no_evidence():
+    model = get_model("rigid")([{"shape": "box", "size": [1.0] * 3}], ground=False)
+    scene = replace(scene_of(), model=model, params=model.params(torch.float64))
+    video = recording(scene)
+    start = {f"{name}.{axis}": 0.01 for name in ("position", "velocity") for axis in "xyz"}
+    result = fit(scene, video.select(range(len(video) - 1)), start)
+    late = entry(result, "camera.time_offset")
+    assert late.off == 0.0
+    assert math.isinf(late.off_deviation)
+    assert late.change[4] == pytest.approx(9.81 * late.tolerance, rel=1e-3), "of the upward speed"
 
 
 def test_a_roll_that_is_sought_is_found_and_its_tolerance_is_its_prior():

@@ -73,6 +73,31 @@ def scene_of(radius=0.0):
     return fitting.Scene(model, fitting_toys.ToyRenderer(), view, params, dt=0.01, steps=60, integrator="toy_steps")
 
 
+class Grounded(fitting_toys.ToyRenderer):
+    """Draws red ground around its spots."""
+
+    owns_background = True
+    background = (0.1, 0.2, 0.3)
+
+    def render(self, surface, camera, lights=(), outputs=("rgba",)):
+        image = super().render(surface, camera, lights, ("rgba", "silhouette"))
+        red = torch.tensor([1.0, 0.0, 0.0], dtype=image.rgba.dtype)
+        rgb = image.rgba[..., :3] + (1.0 - image.silhouette[..., None]) * red
+        return dataclasses.replace(image, rgba=torch.cat([rgb, image.rgba[..., 3:]], dim=-1))
+
+
+@pytest.mark.usefixtures("toy_registry")
+@pytest.mark.parametrize("radius", [0.0, 1.0])
+def test_the_background_of_a_renderer_that_owns_one_stays(radius):
+    scene = dataclasses.replace(scene_of(radius), renderer=Grounded())
+    image = scene.render({}, torch.tensor([0.1], dtype=D)).image.rgba
+    far = image[..., 3] < 1e-9
+    assert bool(far.any())
+    assert torch.allclose(image[far][:, :3], torch.tensor([1.0, 0.0, 0.0], dtype=D), atol=1e-6)
+    with pytest.raises(InputError, match="ground of its own"):
+        dataclasses.replace(scene, background=torch.zeros(20, 28, 3))
+
+
 @pytest.mark.usefixtures("toy_registry")
 def test_a_stage_may_change_the_lens():
     changed = scene_of().with_params({LENS_BLUR: 2.0})

@@ -76,6 +76,33 @@ def test_gradients_of_200_random_scenes_are_exact():
     assert (worst < 1e-6, jumps) == (True, 0), worst
 
 
+def make_crossing(seed):
+    """Triangles through each other, as bodies in contact are."""
+    random = torch.Generator().manual_seed(seed)
+    middle = 0.3 * torch.randn((5, 1, 3), generator=random, dtype=D)
+    vertices = (middle + 0.8 * torch.randn((5, 3, 3), generator=random, dtype=D)).reshape(1, -1, 3)
+    return vertices, torch.arange(15).reshape(5, 3), torch.rand((15, 3), generator=random, dtype=D)
+
+
+def test_lines_of_intersection_move():
+    """The line on which two triangles intersect moves with all corners of both, in depth too."""
+    worst, seen = 0.0, 0
+    for seed in range(20):
+        vertices, faces, colours = make_crossing(seed)
+
+        def make(values, faces=faces):
+            view = replace(VIEW, eye=values["eye"], focal=values["focal"])
+            surface = Surface(values["vertices"], faces, colours=values["colours"])
+            return CoverageRenderer(background=(0.2, 0.3, 0.5)).render(surface, view, outputs=("rgba", "depth"))
+
+        given = {"vertices": vertices, "colours": colours, "eye": VIEW.eye, "focal": VIEW.focal}
+        adjoint, best, scale = slope(make, given, seed)
+        seen += last_tally().crossing > 0
+        worst = max(worst, abs(adjoint - best) / scale)
+    assert seen >= 15
+    assert worst < 1e-6
+
+
 @pytest.mark.parametrize("shading", ["lambert", "phong"])
 def test_lights_and_materials(shading):
     scene = make_occluded(1)

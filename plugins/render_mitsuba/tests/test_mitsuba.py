@@ -178,6 +178,19 @@ def test_double_precision_and_lights_without_equivalent_are_refused():
         get_renderer("mitsuba")().render(with_shading(gem(1, REAL)), camera(REAL), (HarmonicLight(torch.ones(9)),))
 
 
+@pytest.mark.parametrize(("version", "refused"), [((15, 0, 6), True), ((19, 1, 0), False)])
+def test_an_old_llvm_is_refused_before_it_ends_the_process(version, refused, monkeypatch):
+    from types import SimpleNamespace
+
+    dr = SimpleNamespace(__version__="1.5.0", detail=SimpleNamespace(llvm_version=lambda: version))
+    monkeypatch.setattr(library, "load", lambda: (None, dr))
+    if not refused:
+        library.check_llvm()
+        return
+    with pytest.raises(InputError, match=r"LLVM 15\.0\.6.*expected 17 or later"):
+        library.check_llvm()
+
+
 def test_without_the_library_the_error_says_how_to_install_it(monkeypatch):
     why_unavailable.cache_clear()
     monkeypatch.setattr(library.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
@@ -192,3 +205,19 @@ def test_without_the_library_the_error_says_how_to_install_it(monkeypatch):
 def test_wrong_settings_are_refused(settings):
     with pytest.raises(InputError, match="MitsubaRenderer"):
         get_renderer("mitsuba")(**settings)
+
+
+@needed
+def test_a_scene_keeps_ground_and_shadow():
+    import diffloom_fitting as fitting
+    from diffloom import get_model
+
+    ball = get_model("fem")("ball", radius=0.3)
+    view = fitting.Orbit(distance=2.0, elevation=25, target=(0.0, 0.3, 0.0), size=(32, 32))
+    traced = get_renderer("mitsuba")(mode="photorealistic", samples=16, ground=0.0, background=(0.1, 0.2, 0.3))
+    scene = fitting.Scene(ball, traced, view, {"position": [0.0, 0.7, 0.0]}, dt=1e-3, steps=1)
+    image = scene.render({}, [0.0]).image
+    beside = image.rgba[0, ..., 3] == 0.0
+    ground = image.rgb[0][beside][-200:]
+    assert float((ground - torch.tensor([0.1, 0.2, 0.3])).abs().mean()) > 0.05  # not the plain background
+    assert float(ground.mean(-1).min()) < 0.8 * float(ground.mean(-1).max())  # a shadow lies on it

@@ -161,6 +161,25 @@ def test_ray_hands_back_results_with_their_numbers(monkeypatch):
     assert ray.log == [("init", None, False), ("remote", RETRIES), "shutdown"]
 
 
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:8265", "https://cluster/dashboard", "127.0.0.1:6379/x", "", "a b:1", "user@host:1"]
+)
+def test_a_dashboard_is_no_cluster(monkeypatch, address):
+    ray = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    with pytest.raises(InputError, match="expected HOST:PORT of the cluster's head.*dashboard"):
+        list(RayCluster(address).run(double, [1]))
+    assert ray.log == []
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:6379", "head.example:6379", "ray://head:10001", "[::1]:6379", "auto"])
+def test_addresses_of_clusters_are_taken(monkeypatch, address):
+    ray = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    assert list(RayCluster(address).run(double, [5])) == [(0, 10)]
+    assert ("init", address, None) in ray.log
+
+
 def test_a_ray_that_runs_already_is_left_running(monkeypatch):
     ray = FakeRay(running=True)
     monkeypatch.setitem(sys.modules, "ray", ray)

@@ -1,10 +1,12 @@
 """Advice of a report follows from the parts of the verdict that are not green."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 from toy_results import SURE, result
 
+from diffloom_fitting import Experiment
 from diffloom_fitting.loop import Record
 from diffloom_studio.report.advice import give_advice
 from diffloom_studio.report.page_data import cite
@@ -62,3 +64,19 @@ def test_advice_on_iterations_is_an_option_with_its_value():
     stopped = dataclasses.replace(record, note="the loss fell by less than 0.001 of itself in 2 iterations")
     (told,) = give_advice(dataclasses.replace(fit, history=(stopped,)))
     assert told.endswith("--set stages.1.stop.change=1e-5")
+
+
+def test_a_renderer_that_spoils_the_fit_is_the_first_to_change():
+    class Hard:
+        edge_gradients = False
+
+    class Smooth:
+        edge_gradients = True
+
+    wrong = result(converged="red", explained="amber")
+    biased = result(explained="amber", uncertainty=dataclasses.replace(SURE, lens_bias=1.0))
+    for fit, renderer in ((wrong, Hard), (biased, Smooth)):
+        experiment = object.__new__(Experiment)
+        object.__setattr__(experiment, "scene", SimpleNamespace(renderer=renderer))
+        (only,) = give_advice(fit, experiment)
+        assert only.endswith("--renderer coverage")

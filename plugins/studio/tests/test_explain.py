@@ -31,6 +31,21 @@ def test_a_parameter_shows_its_spec():
         assert part in said
 
 
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("Surface", ("class of diffloom.interfaces", "from diffloom.interfaces import Surface", "vertices:", "takes")),
+        ("NodeTerm", ("class of diffloom_mechanics", "force:", "update=None")),
+        ("Model", ("to define axes, dynamics, initial_state, specs, surface",)),
+        ("simulate", ("function of diffloom", "save_every=None")),
+    ],
+)
+def test_an_interface_is_printed(name, parts):
+    said = explained(name)
+    for part in parts:
+        assert part in said, said
+
+
 @pytest.mark.parametrize("name", models())
 def test_every_parameter_of_every_model_is_explained(name):
     for spec in get_model(name).example().specs:

@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from toy_file import TOY
 
 from diffloom.interfaces import InputError
-from diffloom_studio.commands.forward import export as command
+from diffloom_studio.commands.forward import export as command, render
 from diffloom_studio.commands.run import run
 from diffloom_studio.exports import export
 from diffloom_studio.playback import compute_strain, load_playback, scale_colours
+from diffloom_studio.presentation import read_size, resize_camera
 from diffloom_video import read_video
 
 
@@ -104,7 +105,7 @@ def test_usd_has_a_sample_for_each_time(playback, tmp_path, kind):
     np.testing.assert_allclose(found, body.vertices[3], atol=1e-6)
 
 
-@pytest.mark.parametrize("ending", ["mp4", "gif"])
+@pytest.mark.parametrize("ending", ["mp4", "webp", "gif"])
 def test_a_video_of_a_view(playback, tmp_path, ending):
     video = read_video(export(playback, tmp_path / f"fit.{ending}", frames=5))
     assert len(video) == 5
@@ -133,3 +134,49 @@ def test_strain_is_that_of_a_known_stretch():
     colours = scale_colours(np.array([0.0, 0.25, 9.0]), 0.5)
     assert colours[0].tolist() == [68, 1, 84]
     assert colours[2].tolist() == [253, 231, 37]
+
+
+def test_a_run_is_drawn_in_any_size(folder, tmp_path):
+    done = CliRunner().invoke(
+        render,
+        [
+            str(folder),
+            "--renderer",
+            "soft_spots",
+            "--size",
+            "96x64",
+            "--frames",
+            "3",
+            "--out",
+            str(tmp_path / "a.webp"),
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    video = read_video(tmp_path / "a.webp")
+    assert (len(video), tuple(video.size)) == (3, (64, 96))
+    # The ground is lighter than the black behind the toys.
+    assert float(video.frames[:, -8:].mean()) > 0.5
+    assert float((video.frames[0] - video.frames[-1]).abs().max()) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [(["--size", "big"], "expected one of 480p"), (["--size", "33x20"], "even sides"), (["--quick"], "own settings")],
+)
+def test_a_wrong_size_and_options_of_files_are_refused(folder, options, message):
+    done = CliRunner().invoke(render, [str(folder), "--renderer", "soft_spots", *options])
+    assert done.exit_code != 0
+    assert message in done.output + str(done.exception)
+
+
+def test_another_size_keeps_the_height_that_is_seen(playback):
+    scene = playback.experiment.scene
+    camera = scene.camera_at({}, torch.zeros(1, dtype=torch.float64))
+    wide = resize_camera(camera, (2 * camera.height, 3 * camera.height))
+    assert (wide.height, wide.width) == (2 * camera.height, 3 * camera.height)
+    for row in (0.0, camera.height):
+        assert float((row - camera.centre[1]) / camera.focal[1]) == pytest.approx(
+            float((2 * row - wide.centre[1]) / wide.focal[1])
+        )
+    assert read_size("1080p") == (1080, 1920)
+    assert read_size("1280x720") == (720, 1280)

@@ -98,6 +98,50 @@ def test_claimed_sizes_are_held_to_the_limit(clip, monkeypatch):
         read_video(clip)
 
 
+def test_a_webm_that_claims_to_be_huge_is_refused(tmp_path):
+    """The container's fields of size hold up to 65535, those of the codec's first frame up to 16383."""
+    path = tmp_path / "a.webm"
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream("libvpx", rate=24)
+        stream.width = stream.height = 300
+        for _ in range(4):
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((300, 300, 3), 90, np.uint8), format="rgb24")))
+        out.mux(stream.encode(None))
+    assert read_video(path).frames.shape[0] == 4
+    whole = path.read_bytes()
+    width, height, start = b"\xb0\x82\x01\x2c", b"\xba\x82\x01\x2c", b"\x9d\x01\x2a\x2c\x01\x2c\x01"
+    assert whole.count(width) == whole.count(height) == whole.count(start) == 1
+    container = whole.replace(width, width[:2] + b"\xff\xff").replace(height, height[:2] + b"\xff\xff")
+    path.write_bytes(container)
+    with contextlib.suppress(InputError):
+        assert read_video(path).frames.shape[1:3] == (300, 300)  # the codec's own size counts
+    path.write_bytes(container.replace(start, b"\x9d\x01\x2a\xff\x3f\xff\x3f"))
+    with pytest.raises(InputError, match=r"a.webm.*(pixels|cannot be read)"):
+        read_video(path)
+
+
+def test_a_gif_that_claims_to_be_huge_is_refused(tmp_path):
+    path = tmp_path / "a.gif"
+    Image.fromarray(np.full((20, 20), 90, np.uint8)).save(path)
+    whole = bytearray(path.read_bytes())
+    whole[6:10] = b"\xff" * 4
+    path.write_bytes(bytes(whole))
+    with pytest.raises(InputError, match=r"a.gif.*pixels"):
+        read_video(path)
+
+
+def test_pictures_of_100000_pixels_a_side_are_refused_by_their_head(tmp_path):
+    head = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
+    chunk = struct.pack(">I", len(head)) + b"IHDR" + head + struct.pack(">I", zlib.crc32(b"IHDR" + head))
+    path = tmp_path / "claim.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk + png(1, 1)[33:])
+    with pytest.raises(InputError, match=r"claim.png.*(100000 x 100000 pixels|cannot be read)"):
+        read_image(path)
+    path.rename(tmp_path / "claim.mp4")
+    with pytest.raises(InputError, match=r"claim.mp4"):
+        read_video(tmp_path / "claim.mp4")
+
+
 def test_damaged_videos_are_told_or_read(clip):
     whole = clip.read_bytes()
     draw = np.random.default_rng(7)

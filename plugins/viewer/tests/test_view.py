@@ -7,8 +7,8 @@ from browser import CHROMIUM, Browser
 from click.testing import CliRunner
 
 from diffloom_viewer.command import view
-from diffloom_viewer.drawing import find_recorders, to_linear
-from diffloom_viewer.window import apply_settings, knobs
+from diffloom_viewer.drawing import COLOURS, find_recorders, to_linear
+from diffloom_viewer.what_if import apply_settings, knobs
 
 
 @pytest.fixture
@@ -63,6 +63,45 @@ def test_turning_a_slider_simulates_anew(window):
     np.testing.assert_array_equal(yours.faces, fit.faces)
 
 
+def test_what_if_tells_the_loss_and_shows_the_image_beside_the_videos(window):
+    known = float(window.what_if.loss.value)
+    window.simulate()
+    assert float(window.what_if.loss.value.split(" (")[0]) == pytest.approx(known, rel=0.2, abs=1e-6)
+    window.slider.value = 5  # in the middle of the motion
+    slider = next(iter(window.knobs.values()))
+    slider.value = slider.max
+    window.simulate()
+    changed, _, rest = window.what_if.loss.value.partition(" (fit: ")
+    assert float(changed) > 10.0 * known
+    assert float(rest.rstrip(")")) == known
+    picture = window.what_if.picture
+    assert picture.visible
+    half = picture.image.shape[1] // 2
+    assert np.abs(picture.image[:, :half].astype(float) - picture.image[:, half:]).max() > 30.0
+    window.go_back()
+    assert "yours" not in window.bodies
+    assert not picture.visible
+    assert float(window.what_if.loss.value) == known
+    window.simulate()
+    assert np.abs(window.bodies["yours"].vertices - window.bodies["fit"].vertices).max() < 0.05
+
+
+def test_the_legend_has_the_colours_of_the_bodies(window):
+    for name, colour in COLOURS.items():
+        assert f"rgb({','.join(map(str, colour))})" in window.legend.content
+        assert name in window.legend.content
+    assert not [label for _, label in window.knobs if str(label).endswith(" 0")]
+
+
+def test_speed_of_play(window):
+    for speed in ("2", "1/8"):
+        window.speed.value, window.play.value = speed, True
+        until(lambda: window.slider.value > 0)
+        window.play.value = False
+        until(lambda: not window._playing)
+        window.slider.value = 0
+
+
 def test_every_choice_is_drawn(window):
     window.slider.value = 5
     for layout in window.layout.options:
@@ -107,7 +146,17 @@ def test_clicking_through_the_page(window):
         page.ask("[...document.querySelectorAll('[role=option]')].find(o => o.textContent === 'stress').click()")
         until(lambda: window.colouring.value == "stress" and window.scale.visible)
         page.wait("[...document.querySelectorAll('input')].some(i => i.value.startsWith('from 0 to'))")
+        # The sliders go back to the fit.
+        page.ask("[...document.querySelectorAll('button')].find(b => b.textContent.includes('back to fit')).click()")
+        until(lambda: "yours" not in window.bodies)
         assert page.faults() == []
+        # A phone: the panel neither covers the whole scene nor is wider than the window.
+        phone = browser.open(window.address, 390, 844)
+        phone.wait(
+            "document.querySelectorAll('[role=slider]').length >= 2 || document.querySelector('canvas') !== null"
+        )
+        assert phone.ask("document.documentElement.scrollWidth") <= 390
+        assert phone.faults() == []
 
 
 def until(done, seconds=30.0):
@@ -139,8 +188,11 @@ def test_a_fit_is_shown_while_it_runs(playback):
     assert np.abs(seen[-1] - truth).max() < 1e-2
 
 
-def test_run_shows_the_fit_and_then_waits(playback, monkeypatch):
+def test_run_shows_the_fit_and_then_waits(playback, toy_registry, monkeypatch):
     pytest.importorskip("viser", reason="viser is not installed")
+    from diffloom_viewer import plugin
+
+    toy_registry.install(plugin, "viewer")
     from diffloom_studio.commands.run import run
     from diffloom_viewer import LiveView
 
@@ -153,7 +205,7 @@ def test_run_shows_the_fit_and_then_waits(playback, monkeypatch):
     monkeypatch.setattr(LiveView, "wait", wait)
     done = CliRunner().invoke(run, ["toy.toml", "--out", "watched", "--no-report", "--view"], catch_exceptions=False)
     assert done.exit_code == 0
-    assert "open http://127.0.0.1:" in done.output
+    assert "the viewer stays open at http://127.0.0.1:" in done.output
     (left,) = waited
     assert np.abs(left).max() < 1e-2
 

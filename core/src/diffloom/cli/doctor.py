@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import click
 
-from diffloom.plugins import DIAGNOSTICS, Entry, FactoryError, PluginReport, PluginState, installed_registry
+from diffloom.plugins import DIAGNOSTICS, RENDERERS, Entry, FactoryError, PluginReport, PluginState, installed_registry
 from diffloom.plugins.selection import Selection
 
 __all__ = ["DoctorFinding", "Health", "Section", "doctor", "find_library", "format_error", "run_probe"]
@@ -239,17 +240,40 @@ def _not_loaded(report: PluginReport) -> DoctorFinding:
 
 
 def _try(entry: Entry) -> DoctorFinding:
-    """Return the finding on a registered thing after importing it."""
+    """Return the finding on a registered thing after importing it and, if it is a renderer, drawing a triangle."""
     reason = entry.unavailable()
     if reason is not None:
         return DoctorFinding(_label(entry), Health.ABSENT, f"unavailable here: {reason}")
     start = time.perf_counter()
     try:
-        entry.load()
+        made = entry.load()
     except FactoryError as error:
         advice = f"reinstall or upgrade {entry.origin.distribution}, or tell its authors"
         return DoctorFinding(_label(entry), Health.BROKEN, str(error), advice)
-    return DoctorFinding(_label(entry), Health.OK, f"{entry.origin}, imported in {time.perf_counter() - start:.2f} s")
+    done = f"imported in {time.perf_counter() - start:.2f} s"
+    if entry.kind != RENDERERS:
+        return DoctorFinding(_label(entry), Health.OK, f"{entry.origin}, {done}")
+    health, drawn = _draw_triangle(made)
+    told = f"{entry.origin}, {done}, drew a triangle in {drawn}" if health is Health.OK else drawn
+    return DoctorFinding(_label(entry), health, told)
+
+
+def _draw_triangle(renderer: Any) -> tuple[Health, str]:
+    """Draw a triangle with the default settings of a renderer; return the health, and the time or the reason."""
+    import torch
+
+    from diffloom.interfaces import Camera, InputError, Surface
+
+    corners = torch.tensor([[[-0.8, -0.6, 0.0], [0.8, -0.6, 0.0], [0.0, 0.8, 0.0]]])
+    start = time.perf_counter()
+    try:
+        surface = Surface(corners, torch.tensor([[0, 1, 2]]))
+        image = renderer().render(surface, Camera.orbit(3.0, size=(16, 16)), outputs=("rgba",))
+    except InputError as error:  # a renderer without its library says what to install
+        return Health.ABSENT, " ".join(str(error).split())
+    if image.rgba is None or not float(image.rgba[0, 8, 8, 3]) > 0.5:
+        return Health.BROKEN, "the image shows no triangle where one is"
+    return Health.OK, f"{time.perf_counter() - start:.2f} s"
 
 
 def _label(entry: Entry) -> str:

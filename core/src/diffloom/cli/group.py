@@ -116,7 +116,14 @@ def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> N
         ctx.exit()
 
 
-@click.group(cls=RegistryGroup, context_settings={"help_option_names": ["-h", "--help"]})
+#: Shown at the end of the help.
+COMPLETION = (
+    'Tab completes commands and options after: eval "$(_DIFFLOOM_COMPLETE=bash_source diffloom)" (in ~/.bashrc; '
+    "zsh_source and fish_source for those shells)"
+)
+
+
+@click.group(cls=RegistryGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=COMPLETION)
 @click.option(
     "--no-plugin",
     metavar="NAME",

@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 
 import click
@@ -46,6 +47,15 @@ def let_idle_threads_sleep() -> None:
     """
     if "GOMP_SPINCOUNT" not in os.environ:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def shorten_warnings() -> None:
+    """Print a warning as ``Warning: <its message>``, without the file and line that raised it."""
+
+    def format_warning(message: Warning | str, *place: object, **more: object) -> str:
+        return f"Warning: {message}\n"
+
+    warnings.formatwarning = format_warning
 
 
 def keep_freed_memory() -> bool:

@@ -88,9 +88,12 @@ class Integrator(ABC):
     Implementations are frozen dataclasses whose fields are the settings (tolerances and the like).
 
     Attributes:
+        order: Order of accuracy for smooth forces that depend on places alone, which the conformance suite measures;
+            None if it depends on the model.
         expected_failures: Reasons by the name of each check of the conformance suite that cannot pass.
     """
 
+    order: ClassVar[int | None] = None
     expected_failures: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod

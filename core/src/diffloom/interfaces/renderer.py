@@ -90,11 +90,16 @@ class Renderer(ABC):
         unbiased: True if each pixel is the mean over its square of the visible colours, without softness: areas have
             their true size, and rgb over black is the surface's mean colour times its coverage. The conformance suite
             checks it.
+        owns_background: True if the colours of an image include more than the surface, such as a ground that receives
+            its shadow. A scene then lays nothing behind the surface.
+        edge_gradients: True if colours have gradients by the motion of outlines; False if only the soft mask has.
         expected_failures: Reasons by the name of each check of the conformance suite that cannot pass.
     """
 
     background: tuple[float, float, float] = (0.0, 0.0, 0.0)
     unbiased: ClassVar[bool] = False
+    owns_background: bool = False
+    edge_gradients: ClassVar[bool] = True
     expected_failures: ClassVar[Mapping[str, str]] = {}
 
     @classmethod

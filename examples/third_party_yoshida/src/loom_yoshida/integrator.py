@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from diffloom.interfaces import Dynamics, Gradient, Integrator, State, Trajectory
 from diffloom_mechanics import ExecutionTarget, moves, refuse_unless_mechanics, run_explicit_rollout
@@ -26,6 +26,7 @@ class Yoshida(Integrator):
     H. Yoshida, Construction of higher order symplectic integrators, Physics Letters A 150 (1990), 262-268.
     """
 
+    order: ClassVar[int | None] = 4
     target: ExecutionTarget = "auto"
 
     def refuses(self, dynamics: Dynamics) -> str | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import move_scenes_first
-from diffloom.transforms import is_transformed
+from diffloom.transforms import is_transformed, needs_gradient
 
 Indices = NDArray[np.int64]
 
@@ -43,7 +43,7 @@ def assemble(values: Tensor, index: Indices, count: int) -> Tensor:
     Returns:
         Sums (count, ...).
     """
-    if not values.requires_grad and not is_transformed((values,)):
+    if not needs_gradient(values) and not is_transformed((values,)):
         return _sum_rows(values, index, count)
     result: Tensor = _Assemble.apply(values, index, count)  # type: ignore[no-untyped-call]
     return result
@@ -83,6 +83,11 @@ class _Take(torch.autograd.Function):
         return rows.unflatten(0, (len(scenes), -1)), 0
 
     @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, index: None) -> Tensor:
+        """Take the rows of the tangent."""
+        return take(tangent, ctx.index)
+
+    @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None]:
         return assemble(adj, ctx.index, ctx.count), None
 
@@ -96,7 +101,7 @@ class _Assemble(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Indices, int], output: Tensor) -> None:
-        ctx.index = inputs[1]
+        ctx.index, ctx.count = inputs[1:]
 
     @staticmethod
     def vmap(
@@ -106,6 +111,11 @@ class _Assemble(torch.autograd.Function):
         scenes = move_scenes_first(values, in_dims[0], info.batch_size)
         total = assemble(scenes.flatten(0, 1), _of_scenes(index, len(scenes), count), count * len(scenes))
         return total.unflatten(0, (len(scenes), count)), 0
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, index: None, count: None) -> Tensor:
+        """Sum the rows of the tangent."""
+        return assemble(tangent, ctx.index, ctx.count)
 
     @staticmethod
     def backward(ctx: Any, adj: Tensor) -> tuple[Tensor, None, None]:

@@ -342,7 +342,7 @@ _TET_READERS: dict[str, Callable[[Path], TetMesh]] = {
 }
 
 
-def read_solid(path: str | Path | Any, *, edge_length: float = 0.05) -> TetMesh:
+def read_solid(path: str | Path | Any, *, edge_length: float | None = None) -> TetMesh:
     """Read a solid from a file of tetrahedra, or fill the closed surface in any file that trimesh reads.
 
     ``fill_surface`` says how surfaces are filled. The mesh is not checked: see ``check_tetmesh``.
@@ -351,7 +351,7 @@ def read_solid(path: str | Path | Any, *, edge_length: float = 0.05) -> TetMesh:
         path: ``.tet``, ``.msh`` (ASCII 2 and 4), ``.node`` or ``.ele`` file, or a surface (OBJ, PLY, STL, OFF, GLB,
             glTF), or a closed surface as a ``trimesh.Trimesh``.
         edge_length: Target edge of the tetrahedra that fill a surface, as a fraction of the diagonal of its bounding
-            box.
+            box; None for 0.1, or less where that does not fit.
 
     Returns:
         The solid.

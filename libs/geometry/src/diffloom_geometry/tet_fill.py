@@ -35,7 +35,13 @@ _TRIANGLES: Any = trimesh.triangles
 _GROUPING: Any = trimesh.grouping
 
 
-def fill_surface(path: Path | Any, *, edge_length: float = 0.05) -> TetMesh:
+#: Fractions of the diagonal that are tried as edge of the tetrahedra, if none is given.
+EDGE_LENGTHS = (0.1, 0.05, 0.025)
+#: Share of the surface's volume that has to be filled, unless the edge is given.
+ALMOST = 0.95
+
+
+def fill_surface(path: Path | Any, *, edge_length: float | None = None) -> TetMesh:
     """Fill a closed surface with tetrahedra.
 
     pytetwild, an optional extra, keeps sharp edges, but its tetrahedra differ from run to run: keep a result with
@@ -43,7 +49,8 @@ def fill_surface(path: Path | Any, *, edge_length: float = 0.05) -> TetMesh:
 
     Args:
         path: File that trimesh reads, or a ``trimesh.Trimesh``.
-        edge_length: Target edge of the tetrahedra, as a fraction of the diagonal of the bounding box, 0 to 1.
+        edge_length: Target edge of the tetrahedra, as a fraction of the diagonal of the bounding box, 0 to 1. None for
+            0.1, or less where that does not fill the surface.
 
     Returns:
         The solid, with the texture coordinates of the surface where it has some.
@@ -52,7 +59,7 @@ def fill_surface(path: Path | Any, *, edge_length: float = 0.05) -> TetMesh:
         InputError: The surface is not closed, or thinner everywhere than the tetrahedra.
     """
     name = path.name if isinstance(path, Path) else "trimesh mesh"
-    if not 0.0 < edge_length < 1.0:
+    if edge_length is not None and not 0.0 < edge_length < 1.0:
         raise InputError(f"{name}: got edge_length {edge_length}; expected a fraction of the diagonal, 0 to 1")
     source = read_triangles(path) if isinstance(path, Path) else path
     closed = trimesh.Trimesh(source.vertices, source.faces, process=False)
@@ -64,15 +71,25 @@ def fill_surface(path: Path | Any, *, edge_length: float = 0.05) -> TetMesh:
             "only closed surfaces can be filled: close the holes first"
         )
     shell = np.asarray(closed.vertices, np.float64), np.asarray(closed.faces, np.int64)
-    vertices, tets = _fill_by_tetwild(*shell, edge_length) if _has_tetwild() else _fill_by_lattice(*shell, edge_length)
+    fill = _fill_by_tetwild if _has_tetwild() else _fill_by_lattice
+    for edge in EDGE_LENGTHS if edge_length is None else (edge_length,):
+        vertices, tets = fill(*shell, edge)
+        if len(tets) and _measure_volume(vertices, tets) >= ALMOST * abs(float(closed.volume)):
+            break
     if not len(tets):
         raise InputError(
-            f"{name}: tetrahedra with an edge_length of {edge_length:g} of the diagonal do not fit into the "
-            f"surface; give a smaller one, such as {edge_length / 4.0:.3g}"
+            f"{name}: tetrahedra with an edge_length of {edge:g} of the diagonal do not fit into the "
+            f"surface; give a smaller one, such as {edge / 4.0:.3g}"
         )
     uv = getattr(source.visual, "uv", None)
     texture = None if uv is None else carry_texture(source, np.asarray(uv), vertices, find_boundary_faces(tets))
     return TetMesh(vertices, tets, texture=texture, name=name)
+
+
+def _measure_volume(vertices: Floats, tets: Ints) -> float:
+    """Return the volume of tetrahedra."""
+    corners = vertices[tets]
+    return abs(float(np.linalg.det(corners[:, 1:] - corners[:, :1]).sum())) / 6.0
 
 
 def carry_texture(source: Any, uv: Floats, vertices: Floats, faces: Ints) -> TextureMap:

@@ -18,6 +18,7 @@ from .rowtypes import KnownRows
 from .simd.arrays import address
 from .simd.rows import load_row, store_row
 from .simd.types import FloatLanes, SceneNode
+from .tangents.types import Dual
 
 
 def row_zero(rows):
@@ -225,12 +226,14 @@ def _emit_packed(typingctx, v):
 @_on_cpu(row_zero)
 def _cpu_zero(rows):
     """Overload ``row_zero`` on the CPU."""
-    return lambda rows: _zero(rows)
+    return row_zero if _holds_duals(rows) else lambda rows: _zero(rows)
 
 
 @_on_cpu(row_accumulate)
 def _cpu_accumulate(acc, rows, s):
     """Overload ``row_accumulate`` on the CPU."""
+    if _holds_duals(rows):
+        return row_accumulate
     if isinstance(rows, KnownRows):
         return lambda acc, rows, s: acc + _load(rows, s)
     return lambda acc, rows, s: acc + _emit_packed((rows[s, 0], rows[s, 1], rows[s, 2]))
@@ -239,6 +242,9 @@ def _cpu_accumulate(acc, rows, s):
 @_on_cpu(row_sum)
 def _cpu_sum(rows, slots, start, end):
     """Overload ``row_sum`` on the CPU, without wraparound checks of the slots."""
+    if _holds_duals(rows):
+        return row_sum
+
     def implementation(rows, slots, start, end):
         even = row_zero(rows)
         odd = row_zero(rows)
@@ -253,8 +259,14 @@ def _cpu_sum(rows, slots, start, end):
 
 
 def _has_lanes(*kinds) -> bool:
-    """Return True if one of the types is a vec3 of float lanes, whose components fill whole registers already."""
-    return any(isinstance(kind, types.BaseTuple) and any(isinstance(k, FloatLanes) for k in kind) for kind in kinds)
+    """Return True if one of the types is a vec3 of float lanes, or of dual numbers, which fill whole registers."""
+    found = [k for kind in kinds if isinstance(kind, types.BaseTuple) for k in kind]
+    return any(isinstance(k, FloatLanes | Dual) for k in found)
+
+
+def _holds_duals(array) -> bool:
+    """Return True for an array of dual numbers."""
+    return isinstance(array, types.Array) and isinstance(array.dtype, Dual)
 
 
 @_on_cpu(row_vec3)
@@ -272,7 +284,7 @@ def _cpu_from_vec3(v):
 @_on_cpu(row_load)
 def _cpu_load(a, i):
     """Overload ``row_load`` on the CPU."""
-    if isinstance(i, SceneNode):
+    if isinstance(i, SceneNode) or _holds_duals(a):
         return row_load
     if isinstance(a, KnownRows):
         return lambda a, i: _load(a, i)
@@ -282,7 +294,7 @@ def _cpu_load(a, i):
 @_on_cpu(row_store)
 def _cpu_store(a, i, row):
     """Overload ``row_store`` on the CPU."""
-    if isinstance(i, SceneNode):
+    if isinstance(i, SceneNode) or _holds_duals(a):
         return lambda a, i, row: _entries(a, i, row_vec3(row))
     if isinstance(a, KnownRows):
         return lambda a, i, row: _store(a, i, row)
@@ -307,13 +319,15 @@ def _cpu_add(a, b):
 @_on_cpu(row_scale)
 def _cpu_scale(a, s):
     """Overload ``row_scale`` on the CPU."""
-    return row_scale if _has_lanes(a) else lambda a, s: a * s
+    if _has_lanes(a):
+        return row_scale
+    return (lambda a, s: _scaled3(row_vec3(a), s)) if isinstance(s, Dual) else lambda a, s: a * s
 
 
 @_on_cpu(row_fma)
 def _cpu_fma(a, s, b):
     """Overload ``row_fma`` on the CPU."""
-    if _has_lanes(a, b):
+    if _has_lanes(a, b) or isinstance(s, Dual):
         return lambda a, s, b: _fused3(row_vec3(a), s, row_vec3(b))
     return lambda a, s, b: fma(a, s, b)
 
@@ -322,6 +336,12 @@ def _cpu_fma(a, s, b):
 def _add3(a, b):
     """Return a + b by component."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@device
+def _scaled3(a, s):
+    """Return a s by component."""
+    return (a[0] * s, a[1] * s, a[2] * s)
 
 
 @device

@@ -14,6 +14,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import models, register_model
 
+from .tangents.arrays import numba_array_type
+
 KNOWN = (3, 4)
 
 
@@ -56,10 +58,17 @@ def type_of(value: Any) -> Any:
         return types.none  # compile-time constant, already specialised
     if isinstance(value, int) and not isinstance(value, bool):
         return types.int64
-    kind = numba.typeof(value)
+    kind = numba.typeof(value) if (dual := _dual_array(value)) is None else dual
     if isinstance(value, np.ndarray) and (columns := known_columns(value)):
         return KnownRows(kind.dtype, kind.ndim, columns, not kind.mutable, kind.aligned)
     return kind
+
+
+def _dual_array(value: Any) -> Any:
+    """Return the numba type of an array of dual numbers; None for other values."""
+    if not isinstance(value, np.ndarray) or value.dtype.names is None or (found := numba_array_type(value)) is None:
+        return None
+    return types.Array(found[0], value.ndim, found[1], readonly=not value.flags.writeable)
 
 
 def assume_columns(context, builder, kind, value) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import SimulationError
+from diffloom_mechanics.bad_forces import find_bad_force
 from diffloom_mechanics.rollout import BadGradient, is_finite
 from diffloom_mechanics.stepper import MakeStepper, Segment, Tensors
 from diffloom_mechanics.system import Mechanics
@@ -62,7 +63,10 @@ def explain_failure(
         for j in range(1, count + 1):
             bad = tuple(t[j] for t in hold)
             if not _finite(bad):
-                raise SimulationError(_message(system, tuple(t[j - 1] for t in hold), bad, k + j, dt))
+                before = tuple(t[j - 1] for t in hold)
+                raise SimulationError(
+                    find_bad_force(system, before, tensors, k + j, dt) or _message(system, before, bad, k + j, dt)
+                )
         k, state = k + count, tuple(t[count].clone() for t in hold)
     raise SimulationError(
         "a saved state is not finite, but a second run from the last finite one is: a force is not the same each time; "

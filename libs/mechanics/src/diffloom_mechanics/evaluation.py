@@ -5,13 +5,14 @@ Schemes that cannot be compiled as a whole (plain PyTorch terms, implicit steps)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, SimulationError
 from diffloom_mechanics.binding import Binding, CompiledSystem, Gradients
 from diffloom_mechanics.records import Clock, StateCotangents, States
 from diffloom_mechanics.schemes import Move
@@ -82,7 +83,7 @@ class SystemEvaluation:
         self._run("force", clock, _contiguous(q), _contiguous(u), f, self._binding.bound)
         for term, params in zip(self._terms, self._params, strict=True):
             n = self._system.index(term.on)
-            with torch.no_grad():
+            with torch.no_grad(), name_term(term, clock):
                 f[n].add_(_check_force(term, term.force(clock, q[n], u[n], *params), u[n]))
         return f
 
@@ -318,7 +319,7 @@ class SystemEvaluation:
     ) -> tuple[Tensor, Tensor]:
         """Return the cotangents of q and u by a PyTorch term; with ``keep`` its gradients are summed."""
         inputs = [t.detach().requires_grad_() for t in (q, u, *self._params[number])]
-        with torch.enable_grad():
+        with torch.enable_grad(), name_term(self._terms[number], clock):
             f = _check_force(self._terms[number], self._terms[number].force(clock, *inputs), u)
         if not f.requires_grad:
             return torch.zeros_like(q), torch.zeros_like(u)
@@ -342,6 +343,20 @@ class SystemEvaluation:
         EVALUATIONS.run(
             pipeline, *args, self._binding.free, *further, work=self._system.work, label=self._system.free_label
         )
+
+
+@contextmanager
+def name_term(term: TorchTerm, clock: Clock) -> Iterator[None]:
+    """Context manager: raise SimulationError with the name of the term and the step where its force raises an error."""
+    try:
+        yield
+    except (InputError, SimulationError):
+        raise
+    except Exception as error:
+        raise SimulationError(
+            f"term {term.name!r}: its force raised {type(error).__name__} in step {clock.row + 1} "
+            f"(t = {clock.time:.6g} s): {error}"
+        ) from error
 
 
 def _contiguous(tensors: Tensors) -> Tensors:

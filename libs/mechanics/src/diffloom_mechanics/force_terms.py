@@ -265,7 +265,7 @@ class WithTerms(Model):
             if not isinstance(made, TorchTerm) and made.memory:
                 made = replace(made, memory=self._memory_of(name))
             added.append(made)
-        return Mechanics(system.nodes, (*system.terms, *added))
+        return replace(system, terms=(*system.terms, *added))
 
     def suggested_dt(self, params: Params | None = None) -> float:
         """Return a step length for explicit integrators: the shorter of that of the model and that of all forces at the

@@ -70,6 +70,7 @@ class SemiImplicitEuler(ExplicitIntegrator):
     """
 
     name: ClassVar[str] = "semi_implicit"
+    order: ClassVar[int | None] = 1
     scheme: ClassVar[Scheme] = moves((1.0, 1.0))
 
 
@@ -85,6 +86,7 @@ class Leapfrog(ExplicitIntegrator):
     """
 
     name: ClassVar[str] = "leapfrog"
+    order: ClassVar[int | None] = 2
     scheme: ClassVar[Scheme] = moves((0.5, 1.0), (0.5, 0.0))
 
 
@@ -99,6 +101,7 @@ class RungeKutta4(ExplicitIntegrator):
     """
 
     name: ClassVar[str] = "rk4"
+    order: ClassVar[int | None] = 4
     scheme: ClassVar[Scheme] = tableau([[0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
 
 
@@ -142,6 +145,7 @@ class BackwardEuler(ImplicitIntegrator):
     """
 
     name: ClassVar[str] = "backward_euler"
+    order: ClassVar[int | None] = 1
     to_point: ClassVar[tuple[Move, ...]] = moves((1.0, 1.0))
     to_end: ClassVar[tuple[Move, ...]] = moves((1.0, 1.0))
 
@@ -159,6 +163,7 @@ class ImplicitMidpoint(ImplicitIntegrator):
     """
 
     name: ClassVar[str] = "implicit_midpoint"
+    order: ClassVar[int | None] = 2
     to_point: ClassVar[tuple[Move, ...]] = moves((0.5, 0.5))
     to_end: ClassVar[tuple[Move, ...]] = moves((0.5, 1.0), (0.5, 0.0))
 

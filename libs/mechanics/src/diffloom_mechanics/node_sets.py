@@ -87,6 +87,8 @@ class NodeSet:
             data (see docs/design.md).
         shared: Arrays without gradient that are equal in all scenes.
         carries: Rigid bodies that move with the nodes, such as links of trees, to which attachments can be fixed.
+        refuses: Function from the name of an integrator to the reason why it must not advance these nodes, or None;
+            for nodes that mean what they should under some schemes only.
     """
 
     name: str
@@ -102,6 +104,7 @@ class NodeSet:
     lanes: bool = False
     shared: tuple[str, ...] = ()
     carries: CarriedLinks | None = None
+    refuses: Callable[[str], str | None] | None = None
 
     def __post_init__(self) -> None:
         if self.dq < 1 or self.du < 1:

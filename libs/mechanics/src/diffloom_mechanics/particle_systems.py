@@ -186,7 +186,7 @@ def pushes(windows: Sequence[Push], force: Tensor, count: int, name: str = "push
     starts = np.zeros(count + 1, np.int32)
     np.cumsum(np.bincount(nodes, minlength=count), out=starts[1:])
     order = np.argsort(nodes, kind="stable").astype(np.int32)
-    real = torch.zeros(0, dtype=force.dtype).numpy().dtype
+    real = np.float32 if force.dtype == torch.float32 else np.float64
     return NodeTerm(
         name,
         force=window_force,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
@@ -26,6 +26,7 @@ class Mechanics(Dynamics):
     Args:
         nodes: One node set, or several by name; terms name the set they act on by ``on``.
         terms: Force terms with distinct names.
+        refuses: Function from the name of an integrator to the reason why it must not advance the system, or None.
 
     Raises:
         InputError: A term does not fit its node set, or tensors differ in precision or device.
@@ -36,6 +37,7 @@ class Mechanics(Dynamics):
 
     nodes: NodeSet | Mapping[str, NodeSet]
     terms: tuple[Term, ...] = ()
+    refuses: Callable[[str], str | None] | None = None
 
     def __post_init__(self) -> None:
         names = [term.name for term in self.terms]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import Dynamics, Gradient, InputError, NoGradient, State, Trajectory
-from diffloom.transforms import is_transformed, needs_gradient, refuse_tangents
+from diffloom.transforms import has_tangents, is_transformed, needs_gradient, refuse_tangents
 from diffloom.validation import as_whole_number, check_real
 from diffloom_mechanics.binding import CompiledSystem
 from diffloom_mechanics.diagnosis import FailureExplainer, explain_gradient
@@ -21,7 +21,7 @@ from diffloom_mechanics.memories import pack_memory, unpack_memory
 from diffloom_mechanics.rollout import RolloutPlan, run_rollout
 from diffloom_mechanics.scenes import OfCopies, OfLanes, Scenes, run_scenes
 from diffloom_mechanics.schemes import Tableau
-from diffloom_mechanics.stepper import MakeStepper, Stepper
+from diffloom_mechanics.stepper import MakeStepper, Stepper, Tensors
 from diffloom_mechanics.system import Mechanics
 from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
@@ -45,7 +45,9 @@ def refuse_unless_mechanics(name: str, dynamics: Dynamics, rates: bool = False) 
     for nodes in dynamics.sets.values() if rates else ():
         if nodes.motion is not None and nodes.motion.rate is None:
             return f"{name} combines rates, and the motion of {nodes.name} has none; use semi_implicit or leapfrog"
-    return None
+    rules = (dynamics.refuses, *(nodes.refuses for nodes in dynamics.sets.values()))
+    reasons = (rule(name) for rule in rules if rule is not None)
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def run_explicit_rollout(
@@ -99,9 +101,8 @@ def run_explicit_rollout(
     given: dict[str, Any] = {"dt": dt, "steps": steps, "save": save, "gradient": gradient}
     if system.torch_terms:
         return run_stepper(system, make, state, **given)
-    return run_stepper(
-        system, make_compiled(system.compiled), state, **given, of_copies=make_compiled, of_lanes=in_lanes
-    )
+    given |= {"of_copies": make_compiled, "of_lanes": in_lanes, "scheme": scheme}
+    return run_stepper(system, make_compiled(system.compiled), state, **given)
 
 
 def run_implicit_rollout(
@@ -134,6 +135,7 @@ def run_stepper(
     gradient: Gradient,
     of_copies: OfCopies | None = None,
     of_lanes: OfLanes | None = None,
+    scheme: Scheme | None = None,
 ) -> Trajectory:
     """Check the arguments, run a stepper and check the saved states.
 
@@ -148,6 +150,7 @@ def run_stepper(
         of_copies: Function that makes the stepper for many copies of the system, so that scenes under vmap run as one.
             Without it they run one after the other.
         of_lanes: Function that makes a stepper for scenes side by side, one per SIMD lane, or returns None.
+        scheme: Explicit scheme of the stepper, if it runs compiled. Without it forward mode is refused.
 
     Returns:
         The saved states.
@@ -163,13 +166,17 @@ def run_stepper(
     tensors = system.tensors
     q, u = (tuple(pair[k].contiguous() for pair in state.sets.values()) for k in (0, 1))
     q = (*q, *pack_memory(system.compiled, state))
-    refuse_tangents((*q, *u, *tensors))
+    tangents = scheme is not None and has_tangents((*q, *u, *tensors))
+    if not tangents:
+        refuse_tangents((*q, *u, *tensors))
     if not (torch.is_grad_enabled() and any(needs_gradient(t) for t in (*q, *u, *tensors))):
         gradient = NoGradient()
     # Steps after the last saved one are not run: a failure there would spoil the gradients of the saved ones.
     plan = RolloutPlan(make, save[-1] if save else 0, save, gradient, explain_gradient(system, dt))
     explain = FailureExplainer(system, make, dt, save)
-    if is_transformed((*q, *u, *tensors)):
+    if tangents:
+        saved_q, saved_u = _run_in_forward_mode(system, scheme, plan, q, u, dt)
+    elif is_transformed((*q, *u, *tensors)):
         saved_q, saved_u = run_scenes(Scenes(plan, explain, system.compiled, of_copies, of_lanes), q, u, tensors)
     else:
         saved_q, saved_u = run_rollout(plan, q, u, tensors)
@@ -179,6 +186,24 @@ def run_stepper(
     memory = unpack_memory(system.compiled, saved_q[len(names) :])
     places = dict(zip(names, saved_q[: len(names)], strict=True))
     return Trajectory(places, dict(zip(names, saved_u, strict=True)), times, memory=memory)
+
+
+def _run_in_forward_mode(
+    system: Mechanics, scheme: Any, plan: RolloutPlan, q: Tensors, u: Tensors, dt: float
+) -> tuple[Tensors, Tensors]:
+    """Return the saved states with their tangents."""
+    from diffloom_mechanics.tangents import DualRollout, run_with_tangents
+
+    split = (len(q), len(q) + len(u))
+    still = RolloutPlan(plan.make, plan.steps, plan.save, NoGradient(), plan.explain)
+
+    def primal(given: Tensors) -> Tensors:
+        found = run_rollout(still, given[: split[0]], given[split[0] : split[1]], given[split[1] :])
+        return (*found[0], *found[1])
+
+    rollout = DualRollout(system.compiled, scheme, dt, plan.save, split)
+    saved = run_with_tangents(rollout, primal, (*q, *u, *system.tensors))
+    return saved[: split[0]], saved[split[0] :]
 
 
 def _refuse_memory(system: Mechanics, make: MakeStepper) -> MakeStepper:

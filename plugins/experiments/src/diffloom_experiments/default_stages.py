@@ -11,6 +11,8 @@ from diffloom_fitting.targets import AnyTarget
 OF_MOTION = ("position", "orientation", "velocity", "rate", "angle")
 #: Least width and height of images [px] that are compared at coarse scales too.
 COARSE = 32
+#: Rounds of random starts of a fit in default stages whose end does not explain the video.
+RESTARTS = 3
 
 
 def make_default_stages(names: Sequence[str], loss: Loss, target: AnyTarget, iterations: int = 30) -> tuple[Stage, ...]:

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 from torch import Tensor
 
-from diffloom.interfaces import InputError
+from diffloom.interfaces import InputError, SimulationError
 from diffloom_experiments.build import build_renderer, build_scene
 from diffloom_experiments.build_target import apply_guess, build_targets, is_goal
-from diffloom_experiments.default_stages import make_default_stages
+from diffloom_experiments.default_stages import RESTARTS, make_default_stages
 from diffloom_experiments.keys import explain_faults
 from diffloom_experiments.load import Loaded, MissingDataError, load_file
 from diffloom_experiments.make import make_registered
@@ -34,7 +34,7 @@ from diffloom_fitting import (
     get_loss,
     get_optimiser,
 )
-from diffloom_fitting.scene import OF_WINDOW, Scene
+from diffloom_fitting.scene import OF_WINDOW, Scene, suggest_step
 from diffloom_fitting.targets import AnyTarget, with_truth
 from diffloom_fitting.validation import check_instance
 
@@ -97,6 +97,16 @@ def build_experiment(loaded: Loaded | str | Path) -> Experiment:
         raise
     except InputError as error:
         raise InputError(f"{loaded.name}: {error}") from error
+    except SimulationError as error:
+        raise SimulationError(f"{loaded.name}: {error}{_advise_step(loaded, scene)}") from error
+
+
+def _advise_step(loaded: Loaded, scene: Scene) -> str:
+    """Return the key and value of a shorter step, if that of the file is beyond the one that the model suggests."""
+    if loaded.content.time.dt == "auto":
+        return ""
+    suggested = min(suggest_step(scene.model, scene.params_with(build_truth(loaded, scene))), 0.5 * scene.dt)
+    return f' Here time.dt = {suggested:.2g} or time.dt = "auto" would do.'
 
 
 def _derive_values(
@@ -148,6 +158,7 @@ def _experiment(loaded: Loaded, scene: Scene) -> Experiment:
         ShareEvenly.build(even, [u.name for u in unknowns]) if even else None, content.seed, content.title,
         gaussian=_gaussian(content.prior), uncertainty=content.uncertainty, assumed=content.assumed,
         costs=ControlCosts(content.control.effort, content.control.smoothness) if _costly(content) else None,
+        restarts=0 if "stages" in loaded.content.model_fields_set or content.starts.count > 1 else RESTARTS,
     )  # fmt: skip
     made.start()  # reports an invalid start before anything is written
     return made

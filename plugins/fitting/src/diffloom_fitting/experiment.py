@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -212,6 +213,7 @@ class Experiment(AbstractExperiment):
         assumed: Tolerances, by name, of numbers that are taken as known, in place of the default ones for recorded
             videos: a standard deviation in the unit, {"camera.fov": 5.0}; a share, "2 %"; "exact" for none; "seek" to
             seek it with the default tolerance as prior. {"all": "exact"} removes all default tolerances.
+        restarts: Largest number of rounds of random starts, tried if the end of the fit does not explain the video.
     """
 
     scene: Scene
@@ -232,6 +234,7 @@ class Experiment(AbstractExperiment):
     uncertainty: Method = "laplace"
     costs: ControlCosts | None = None
     assumed: Mapping[str, float | str] = field(default_factory=dict)
+    restarts: int = 0
 
     def __post_init__(self) -> None:
         check_method(self.uncertainty)
@@ -257,9 +260,10 @@ class Experiment(AbstractExperiment):
         refuse_sought(self.assumed, {slot.name: slot for slot in self.layout.slots})
         if any(len(one) == 0 for one in self.target.by_view().values()):
             raise InputError("experiment.target: got no frames; expected at least one")
-        for target in (self.target, self.holdout):
+        names = {unknown.name for unknown in self.unknowns}
+        for name, target in (("target", self.target), ("holdout", self.holdout)):
             if target is not None:
-                _check_views(self.scene, target)
+                _check_views(self.scene, target, name, names)
 
     def _check_params(self, place: str, stage: Stage) -> None:
         """Raise if a stage changes a parameter that the model does not have or that is an unknown."""
@@ -285,8 +289,21 @@ class Experiment(AbstractExperiment):
         )
 
     def check_before(self) -> None:
+        self._warn_of_edges()
         with torch.no_grad():
             refuse_long_steps(self.scene, self.layout.decode(self.start()), self.rollouts)
+
+    def _warn_of_edges(self) -> None:
+        """Warn if the last stage compares colours alone, drawn so that they have no gradient by moving outlines."""
+        last = self.last_objective()
+        bare = [one for one in self.target.by_view().values() if one.frames is not None and one.frames.shape[-1] == 3]
+        if bare and "rgba" in last.loss.outputs and not last.scene.renderer.edge_gradients:
+            warnings.warn(
+                f"{type(last.scene.renderer).__name__}: its colours jump where outlines move, and this video has no "
+                'masks, so the fit sees shading alone and will err; use renderer = "coverage", or compare masks '
+                '(target.masks or target.segment, with loss = "silhouette")',
+                stacklevel=3,
+            )
 
     def trust(self, z: Tensor, interrupted: bool) -> tuple[Uncertainty | str, Verdict]:
         # Judged by the objective of the last stage, whose minimum the result is.
@@ -381,8 +398,8 @@ class Experiment(AbstractExperiment):
         return self.stage_objective(stage, None, stage.iterations - 1)
 
 
-def _check_views(scene: Scene, target: AnyTarget) -> None:
-    """Raise unless every camera has a target of its size."""
+def _check_views(scene: Scene, target: AnyTarget, name: str, sought: Set[str]) -> None:
+    """Raise unless every camera has a target of its size, with times that the simulation covers."""
     views = target.by_view()
     if set(views) != set(scene.viewpoints):
         raise InputError(
@@ -398,6 +415,22 @@ def _check_views(scene: Scene, target: AnyTarget) -> None:
             )
         if label and len(one):
             _check_times(scene, label, one)
+        elif len(one) and sought.isdisjoint(("camera.time_offset", "camera.clock")):
+            _check_single_view(scene, one, name)
+
+
+def _check_single_view(scene: Scene, target: Target, name: str) -> None:
+    """Raise unless the simulation covers the frames of the only view."""
+    times = scene.get_exposure_times(target.times + scene.viewpoint.time_offset, {})
+    first, last, span = float(times.min()), float(times.max()), scene.steps * scene.dt
+    if first < -1e-6 * scene.dt or last > span + 1e-6 * scene.dt:
+        whose, fewer = ("held-out frames", "hold out fewer frames (target.frames)")
+        if name == "target":
+            whose, fewer = "frames", "use fewer frames (target.frames)"
+        raise InputError(
+            f"experiment.{name}: the {whose} run from {first:g} s to {last:g} s, but the simulation covers 0 s to "
+            f"{span:g} s; simulate longer (time.duration) or {fewer}"
+        )
 
 
 def _check_times(scene: Scene, label: str, target: Target) -> None:

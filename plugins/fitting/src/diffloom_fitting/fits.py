@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from diffloom.interfaces import InputError
+from diffloom_fitting.ends import judge_end, measure_outcome, search_lower
 from diffloom_fitting.experiment import AbstractExperiment, Experiment
 from diffloom_fitting.gradient_check import GradientCheck, check_gradient, check_wide_gradient, doubt_verdict
 from diffloom_fitting.keywords import Prior, choose_optimiser, explain_keywords, is_stop, split_prior
 from diffloom_fitting.kinds import DISPLAYS, TARGET_READERS, get_loss
 from diffloom_fitting.loop import FitState, MultiStart, Record, begin, find_best_outcome
 from diffloom_fitting.losses import Loss, PixelError
-from diffloom_fitting.neighbours import find_lower_minimum
 from diffloom_fitting.optimisers import FitError, GaussNewton, Optimiser
 from diffloom_fitting.results import Estimate, Result
 from diffloom_fitting.scene import Scene, View
@@ -233,15 +233,16 @@ def _result(
     else:
         z = state.best[1] if state.best is not None else state.z
         reason = early
-    settled = outcome is not None and not interrupted and not reason.endswith("iterations are done")
-    if sure and settled and isinstance(experiment, Experiment) and not experiment.target.goal:
-        z, told = find_lower_minimum(experiment, z)
+    if sure and outcome is not None and not interrupted:
+        z, told = search_lower(experiment, z, settled=not reason.endswith("iterations are done"))
         reason += told
     whole, start = experiment.objective(), experiment.start(0)
     found, verdict = "not asked for", skip_judgement("not asked for")  # type: Uncertainty | str, Verdict
     if sure:
-        found, verdict = experiment.trust(z, interrupted)
+        found, verdict = judge_end(experiment, z, interrupted)
         verdict = doubt_verdict(verdict, badge)
+    outcome_fields, told = measure_outcome(experiment, z, start)
+    reason += told
     return Result(
         estimates=_estimates(experiment, z, start, found, verdict),
         z=z,
@@ -258,7 +259,7 @@ def _result(
         history=history,
         interrupted=interrupted,
         verdict=verdict,
-        **experiment.outcome(z, start),
+        **outcome_fields,
     )
 
 

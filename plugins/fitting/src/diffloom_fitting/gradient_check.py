@@ -9,6 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from diffloom_fitting.experiment import AbstractExperiment
 from diffloom_fitting.optimisers.optimiser import not_finite
 from diffloom_fitting.problem import Problem
 from diffloom_fitting.trust.verdict import Verdict, VerdictPart
@@ -16,10 +17,9 @@ from diffloom_fitting.validation import check_real, check_whole
 from diffloom_testing.wide_differences import WIDTH, WideComparison
 
 __all__ = [
-    "ADVICE",
     "CheckedDirection",
     "GradientCheck",
-    "advise",
+    "advise_on_gradient",
     "check_gradient",
     "check_wide_gradient",
     "doubt_verdict",
@@ -28,10 +28,6 @@ __all__ = [
 #: Steps of the differences: the first suits a smooth loss, the second one that jumps at contacts.
 STEPS = {torch.float64: (1e-5, 1e-8, 1e-6, 1e-7, 1e-3), torch.float32: (3e-2, 1e-2, 3e-3)}
 SMOOTH = 0.05  # roughness, relative to the tolerance, below which no further step is tried
-ADVICE = (
-    "impacts make the loss jump (contact = 'linear'), or the motion is chaotic. Try contact = 'hunt_crossley', a "
-    "shorter horizon that grows from stage to stage, or start states of later frames"
-)
 
 
 @dataclass(frozen=True)
@@ -132,28 +128,6 @@ def _name_back_end(objective: Problem) -> str:
     return "" if backend == "native" else f'{type(renderer).__name__}(backend="{backend}")'
 
 
-def advise(check: GradientCheck | str, parameters: Sequence[str] | None = None) -> str:
-    """Return what to do about a gradient that does not predict the effect of changes.
-
-    Args:
-        check: The check against small differences, or the reason for having none.
-        parameters: Names of the model's parameters, which tell whether it touches anything and by which law; None if
-            they are not known.
-
-    Returns:
-        Half a sentence.
-    """
-    if isinstance(check, GradientCheck) and not check.passed:
-        return _advise_small(check)
-    if parameters is None or any("contact_damping" in name for name in parameters):
-        return ADVICE
-    touches = any("contact_stiffness" in name for name in parameters)
-    cause = (
-        "impacts make the motion chaotic" if touches else "the start is far from the video's motion, or it is chaotic"
-    )
-    return f"{cause}. Try a shorter horizon that grows from stage to stage, or start states of later frames"
-
-
 def _advise_small(check: GradientCheck) -> str:
     if check.drawn_by:
         return (
@@ -216,6 +190,29 @@ def _directions(objective: Problem, z: Tensor, entries: int, seed: int) -> Seque
     generator = torch.Generator().manual_seed(seed)
     ways = torch.randn(entries, z.numel(), generator=generator, dtype=torch.float64).to(z.dtype)
     return [(f"direction {k + 1}", way / way.norm()) for k, way in enumerate(ways)]
+
+
+def advise_on_gradient(experiment: AbstractExperiment | None, check: GradientCheck | str = "not asked for") -> str:
+    """Return what can help where the gradient does not predict the effect of wide changes.
+
+    Args:
+        experiment: The experiment; None if it is not known, such as for results of files.
+        check: The check against small differences, or the reason for having none.
+
+    Returns:
+        Half a sentence that names only what the experiment does not have yet.
+    """
+    if isinstance(check, GradientCheck) and not check.passed:
+        return _advise_small(check)
+    scene, found = getattr(experiment, "scene", None), []
+    if scene is not None and not scene.renderer.edge_gradients:
+        found.append('renderer = "coverage", because these colours jump where outlines move')
+    if type(getattr(getattr(scene, "model", None), "contact", None)).__name__ == "LinearContact":
+        found.append("contact = 'hunt_crossley', because impacts with contact = 'linear' make the loss jump")
+    if experiment is None or all(stage.horizon.first >= 1.0 for stage in experiment.stages):
+        found.append("a shorter horizon that grows from stage to stage")
+    found.append("several starts (starts.count)" if experiment is None or not experiment.starts else "nearer starts")
+    return f"try {', or '.join(found)}"
 
 
 def check_wide_gradient(

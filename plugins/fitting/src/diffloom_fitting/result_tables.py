@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from diffloom_fitting.gradient_check import GradientCheck, advise
+from diffloom_fitting.gradient_check import GradientCheck, advise_on_gradient
 from diffloom_fitting.numbers import (
     format_memory,
     format_number,
@@ -168,24 +168,19 @@ def describe_uncertainty(found: Uncertainty, reasons: str = "") -> str:
 
 
 def describe_gradients(result: Result) -> list[str]:
-    """Describe the gradient check in a sentence, and the check over wide steps if it failed."""
+    """Describe the gradient check in a sentence; where a fit is not green, also what wide changes do to the loss."""
     check, wide = result.gradient, result.wide
     apart = []
-    if wide is not None and math.isfinite(wide.cosine) and not wide.agrees():
+    if result.verdict.level != "green" and wide is not None and math.isfinite(wide.cosine) and not wide.agrees():
         apart = [
-            f"at the start the gradient DOES NOT PREDICT the effect of a change of {100 * wide.width:g} %: cosine "
-            f"{wide.cosine:.2f}, length ratio {wide.ratio:.2g}; {advise(check, _parameter_names(result))}"
+            f"at the start, changes of {100 * wide.width:g} % change the loss {1.0 / max(wide.ratio, 1e-9):.2g} times "
+            f"as much as the gradient says (cosine {wide.cosine:.2f}), so a fit may stop early; "
+            f"{advise_on_gradient(result.experiment, check)}"
         ]
     if isinstance(check, GradientCheck):
         word = "agrees" if check.passed else "DOES NOT AGREE"
         return [f"gradient {word} with finite differences: worst error {check.worst:.1e}", *apart]
     return [] if check == "not asked for" else [f"gradient check failed: {check}"]
-
-
-def _parameter_names(result: Result) -> list[str] | None:
-    """Return the names of the model's parameters; None for results that were loaded."""
-    model = getattr(getattr(result.experiment, "scene", None), "model", None)
-    return None if model is None else [spec.name for spec in model.specs]
 
 
 def summarise(result: Result) -> str:

@@ -61,6 +61,15 @@ def rest_shape(points: Tensor, tets: NDArray[np.int64]) -> TetRestShape:
     return TetRestShape(products / (6.0 * det[:, None]), 1.0 / det, det / 6.0)
 
 
+def rest_inverse(points: Tensor, tets: NDArray[np.int64]) -> Tensor:
+    """Return the inverse (tets, 9) of the matrix of edges from corner 0 at rest, row by row [1/m]."""
+    x = take(points, tets)
+    d1, d2, d3 = (x[:, a] - x[:, 0] for a in (1, 2, 3))
+    c1, c2, c3 = torch.linalg.cross(d2, d3), torch.linalg.cross(d3, d1), torch.linalg.cross(d1, d2)
+    found: Tensor = torch.cat([c1, c2, c3], dim=1) / (d1 * c1).sum(dim=1, keepdim=True)
+    return found
+
+
 @dataclass(frozen=True)
 class Energy:
     """Energies [J] of each frame, (frames,).

@@ -1,4 +1,4 @@
-"""Model "fem": deformable solids of neo-Hookean tetrahedra."""
+"""Model "fem": deformable solids of tetrahedra."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffloom.fixed_order import broadcast, broadcast_read_only
@@ -16,6 +17,7 @@ from diffloom.interfaces import (
     ExampleSettings,
     ImpactSettings,
     InputError,
+    MemorySpec,
     Model,
     Params,
     ParamSpec,
@@ -26,7 +28,7 @@ from diffloom.interfaces import (
     Trajectory,
 )
 from diffloom_geometry import TetMesh, assemble, extract_surface
-from diffloom_mechanics import Mechanics, freeze_array, particles, suggest_explicit_step
+from diffloom_mechanics import ElementTerm, Mechanics, freeze_array, particles, suggest_explicit_step
 from diffloom_mechanics.contact import TouchingSkin, ground as ground_contact, normalise_normal, resolve_contact_law
 from diffloom_physics_fem.elasticity import (
     Energy,
@@ -35,19 +37,21 @@ from diffloom_physics_fem.elasticity import (
     contact_energy,
     elastic_energy,
     neo_hookean_moduli,
+    rest_inverse,
     rest_shape,
     von_mises,
 )
+from diffloom_physics_fem.materials import SolidMaterial, resolve_material
 from diffloom_physics_fem.motion import compute_velocities, place_points
 from diffloom_physics_fem.regions import find_fixed_vertices, find_regions, get_region
 from diffloom_physics_fem.solids import make_solid
 from diffloom_physics_fem.specs import choose_alternatives, declare_specs
-from diffloom_physics_fem.terms import tetrahedra
+from diffloom_physics_fem.terms import material_tetrahedra, tetrahedra
 
 
 @final
 class FemModel(Model):
-    """Deformable solid of neo-Hookean tetrahedra.
+    """Deformable solid of tetrahedra, neo-Hookean by default.
 
     Args:
         mesh: "box", "beam", "ball", "gear", the path of a ``.tet``, ``.msh`` or ``.node``/``.ele`` file or of a closed
@@ -59,7 +63,8 @@ class FemModel(Model):
         layers: Layers of a ball from centre to surface, or of a gear across its width.
         width: Width of a gear [m].
         teeth: Number of teeth of a gear.
-        edge_length: Edge of the tetrahedra that fill a closed surface, as a fraction of its diagonal.
+        edge_length: Edge of the tetrahedra that fill a closed surface, as a fraction of its diagonal; None for 0.1, or
+            less where that does not fit.
         scale: Factor on all lengths of the mesh.
         repair: Repair inverted, flat and repeated tetrahedra and drop unused vertices; repairs are logged as a warning.
         regions: Named parts of the solid, each {vertices = [..]}, {tets = [..]}, {box = [[..], [..]]} or {centre =
@@ -69,6 +74,8 @@ class FemModel(Model):
             ["activation"]} gives the parameter (and control) ``activation_muscle``.
         ground: True for a contact plane.
         contact: Contact law, its name, or a table.
+        material: "neo_hookean", "von_mises", "drucker_prager" or "viscoelastic", each with parameters of its own, or a
+            SolidMaterial.
 
     Example:
         ``ball = get_model("fem")("ball", radius=0.3)``
@@ -114,6 +121,7 @@ class FemModel(Model):
         shared: Mapping[str, Sequence[str]] | None = None,
         ground: bool = True,
         contact: object = "hunt_crossley",
+        material: str | SolidMaterial = "neo_hookean",
     ) -> None:
         shape = {"size": size, "cells": cells, "split": split, "radius": radius, "layers": layers, "width": width,
                  "teeth": teeth, "edge_length": edge_length}  # fmt: skip
@@ -126,7 +134,8 @@ class FemModel(Model):
         self._shared = {name: tuple(names) for name, names in (shared or {}).items()}
         for name in self._shared:
             get_region(self.regions, name, "shared")
-        self._specs = declare_specs(self._shared, self.contact if ground else None)
+        self.material = resolve_material(material)
+        self._specs = declare_specs(self._shared, self.contact if ground else None, self.material)
         self._nodes = freeze_array(self.mesh.tets.astype(np.int32))
         self._skin = freeze_array(self.shown.vertices[self.shown.faces].astype(np.int32))
         self._rest: dict[torch.dtype, TetRestShape] = {}
@@ -143,6 +152,10 @@ class FemModel(Model):
     @property
     def axes(self) -> Mapping[str, int]:
         return {"particles": len(self.mesh.vertices), "tets": len(self.mesh.tets)}
+
+    @property
+    def memory(self) -> tuple[MemorySpec, ...]:
+        return () if self.material is None else self.material.memory
 
     def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
         made = super().params(dtype, batch=batch, **values)
@@ -161,8 +174,17 @@ class FemModel(Model):
         return State(q, u)
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
+        tets = self._tetrahedra(params, control)
+        law = particles(self.masses(params), params["gravity"], self.fixed, TouchingSkin(self._skin))
+        floor = (ground_contact(params, len(self.mesh.vertices), contact=self.contact),) if self.ground else ()
+        return Mechanics(law, (tets, *floor))
+
+    def _tetrahedra(self, params: Params, control: Control) -> ElementTerm:
+        """Return the forces of the material."""
+        if self.material is not None:
+            return self._material_tetrahedra(params, self._nodes, self._per_tet(params, "damping"))
         mu, lam = self.moduli(params)
-        tets = tetrahedra(
+        return tetrahedra(
             self._nodes,
             self.rest(params),
             shear_modulus=mu,
@@ -170,9 +192,14 @@ class FemModel(Model):
             damping=self._per_tet(params, "damping"),
             activation=self.activation(params, control),
         )
-        law = particles(self.masses(params), params["gravity"], self.fixed, TouchingSkin(self._skin))
-        floor = (ground_contact(params, len(self.mesh.vertices), contact=self.contact),) if self.ground else ()
-        return Mechanics(law, (tets, *floor))
+
+    def _material_tetrahedra(self, params: Params, nodes: NDArray[np.int32], damping: Tensor) -> ElementTerm:
+        """Return the forces of a material with functions of its own on the corners ``nodes``."""
+        assert self.material is not None
+        values = {spec.name: self._per_tet(params, spec.name) for spec in self.material.specs}
+        points = torch.as_tensor(self.mesh.vertices, dtype=params.dtype)
+        inverse = rest_inverse(broadcast(params.get("rest_shape", points), points.shape), self.mesh.tets)
+        return material_tetrahedra(nodes, inverse, self.rest(params).volume, self.material, values, damping)
 
     def suggested_dt(self, params: Params | None = None) -> float:
         """Return a step length [s] for explicit integrators, from the elasticity at the start and contact with the
@@ -198,9 +225,28 @@ class FemModel(Model):
         Returns:
             Cauchy stress (frames, tets, 3, 3) [Pa].
         """
+        if self.material is not None:
+            return self._material_stress(trajectory, params)
         mu, lam = self.moduli(params)
         corners = trajectory.q[:, torch.from_numpy(self.mesh.tets)]
         return cauchy_stress(corners, self.rest(params), mu, lam, self.activation(params, control or Control()))
+
+    def _material_stress(self, trajectory: Trajectory, params: Params) -> Tensor:
+        """Return the Cauchy stress of a material: sum of -f x^T over an element's corners, by its present volume."""
+        count = len(self.mesh.tets)
+        own = np.arange(4 * count, dtype=np.int32).reshape(count, 4)
+        zero = params["gravity"].new_zeros(3)
+        term = self._material_tetrahedra(params, own, zero[0].expand(count))
+        alone = Mechanics(particles(zero.new_ones(4 * count), zero), (term,))
+        found = []
+        for frame in range(len(trajectory)):
+            x = trajectory.q[frame, torch.from_numpy(self.mesh.tets)]
+            memory = {name: value[frame] for name, value in trajectory.memory.items()}
+            state = State(x.reshape(-1, 3), torch.zeros_like(x).reshape(-1, 3), memory=memory)
+            force = next(iter(alone.forces(state).values())).view_as(x)
+            volume = torch.linalg.det(x[:, 1:] - x[:, :1]) / 6.0
+            found.append(-torch.einsum("eci,ecj->eij", force, x) / volume[:, None, None])
+        return torch.stack(found)
 
     def stress(self, trajectory: Trajectory, params: Params, control: Control | None = None) -> Stress:
         """Return the von Mises stress [Pa] at the vertices of the surface: the mean of the tetrahedra around each, by
@@ -238,7 +284,12 @@ class FemModel(Model):
 
         Returns:
             Energies (frames,) [J].
+
+        Raises:
+            InputError: The material is not neo-Hookean.
         """
+        if self.material is not None:
+            raise InputError("FemModel.energy: got a material that is not neo-Hookean; it has no elastic energy alone")
         mu, lam = self.moduli(params)
         mass = self.masses(params)
         corners = trajectory.q[:, torch.from_numpy(self.mesh.tets)]

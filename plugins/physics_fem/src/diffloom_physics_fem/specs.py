@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from diffloom.interfaces import InputError, Params, ParamSpec
 from diffloom.validation import check_choice
 from diffloom_mechanics.contact import ContactLaw, make_contact_specs
+from diffloom_physics_fem.materials import SolidMaterial
 
 _POSITIVE = (0.0, None)
 _TETS, _PARTICLES, _POINTS = ("tets",), ("particles",), ("particles", 3)
@@ -41,6 +42,8 @@ START = (
 )
 WORLD = (ParamSpec("gravity", (0.0, -9.81, 0.0), "m/s^2", "acceleration of free fall", (3,)),)
 
+# Parameters that solids of every material have.
+COMMON = ("density", "mass", "damping")
 # Parameters of which a region may have its own.
 SHAREABLE = (
     "density", "mass", "shear_modulus", "lame_modulus", "youngs_modulus", "poisson_ratio", "damping", "activation",
@@ -53,18 +56,22 @@ _ALTERNATIVES = (
 DEFAULT_POISSON = 0.3
 
 
-def declare_specs(shared: Mapping[str, Sequence[str]], contact: ContactLaw | None) -> tuple[ParamSpec, ...]:
+def declare_specs(
+    shared: Mapping[str, Sequence[str]], contact: ContactLaw | None, material: SolidMaterial | None = None
+) -> tuple[ParamSpec, ...]:
     """Return all specs.
 
-    contact: law of the ground, or None. shared: by region, names of parameters of which it has its own, called
-    ``<parameter>_<region>``.
+    contact: law of the ground, or None. material: None for the neo-Hookean one. shared: by region, names of parameters
+    of which it has its own, called ``<parameter>_<region>``.
     """
-    base = MATERIAL + START + WORLD + (() if contact is None else make_contact_specs(contact))
+    common = MATERIAL if material is None else (*(s for s in MATERIAL if s.name in COMMON), *material.specs)
+    base = (*common, *START, *WORLD, *(() if contact is None else make_contact_specs(contact)))
     known = {spec.name: spec for spec in base}
+    shareable = SHAREABLE if material is None else (*COMMON, *(spec.name for spec in material.specs))
     own = []
     for region, names in shared.items():
         for name in [names] if isinstance(names, str) else names:
-            spec = known[check_choice(f"shared, region {region!r}", name, SHAREABLE)]
+            spec = known[check_choice(f"shared, region {region!r}", name, shareable)]
             doc = f"{name} in the region {region!r}; like the rest if not given"
             own.append(ParamSpec(f"{name}_{region}", None, spec.unit, doc, (), spec.bounds, spec.per_step))
     return base + tuple(own)

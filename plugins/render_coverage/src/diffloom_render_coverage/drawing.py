@@ -81,7 +81,7 @@ class Plan:
         arena, rows = self.layout.arena, workers * SLOTS
         return Pieces(
             arena.floats(rows, CORNERS), arena.floats(rows, CORNERS), arena.ints(rows, CORNERS),
-            arena.floats(rows, CORNERS), arena.ints(rows), arena.ints(rows),
+            arena.ints(rows, CORNERS), arena.floats(rows, CORNERS), arena.ints(rows), arena.ints(rows),
         )  # fmt: skip
 
 

@@ -33,7 +33,8 @@ from diffloom_raster.kernels import (
     value_rows,
 )
 
-from .piece_kernels import SLOTS, find_pieces, measure_owner, next_owner, owner_adjoint
+from .piece_kernels import SLOTS, find_pieces, measure_owner, next_owner
+from .side_kernels import owner_adjoint
 
 #: Largest number of times that the square of a pixel is halved: 32 x 32 parts.
 DEEPEST = 5

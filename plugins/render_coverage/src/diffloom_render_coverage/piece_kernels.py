@@ -5,14 +5,8 @@ the part in which it is nearer: three cuts along its edges give that part and at
 owner keeps. Where two triangles intersect, the part is cut once more, along the line of equal depth. So the pieces
 always divide the square, for any order of the triangles; front to back saves work.
 
-Corners are counted from the pixel's centre. Each side of a piece knows the edge of a triangle that it lies on, if any.
-As the edge from a to b moves by (1 - t) a' + t b', a side s from p to q changes the integral over the piece of a linear
-function h by
-
-    integral over s of h (v . n) ds,    n ds = (q_y - p_y, p_x - q_x)
-
-which ``side_adjoint`` passes to a and b. Both pieces at a side do so; where they belong to one triangle the two parts
-cancel.
+Corners are counted from the pixel's centre. Each side of a piece knows the edge of a triangle that it lies on, or
+the two triangles on whose line of equal depth it lies, if any: see side_kernels.py.
 
 A square holds at most PIECES pieces of at most CORNERS corners. Where that is not enough it is crowded: a triangle then
 takes a piece as a whole if it covers half of it.
@@ -69,17 +63,17 @@ def set_distances(p, t, k, left, top, touch, outline, pieces):
 
 
 @device
-def add_corner(p, x, y, tag, pieces):
+def add_corner(p, x, y, tag, partner, pieces):
     """Append a corner to piece p."""
     n = pieces.count[p]
-    pieces.x[p, n], pieces.y[p, n], pieces.tag[p, n] = x, y, tag
+    pieces.x[p, n], pieces.y[p, n], pieces.tag[p, n], pieces.partner[p, n] = x, y, tag, partner
     pieces.count[p] = n + 1
 
 
 @device(inline=False)
-def cut(p, inner, outer, mark, pieces):
+def cut(p, inner, outer, mark, with_, pieces):
     """Cut piece p where its values are zero: the positive part becomes ``inner``, the rest ``outer``, both with sides
-    along the cut that are tagged ``mark``."""
+    along the cut that are tagged ``mark``, with the partner ``with_``."""
     n = pieces.count[p]
     pieces.count[inner] = 0
     pieces.count[outer] = 0
@@ -87,16 +81,18 @@ def cut(p, inner, outer, mark, pieces):
     for i in range(n):
         j = i + 1 if i + 1 < n else 0
         s, r = pieces.value[p, i], pieces.value[p, j]
-        x, y, tag = pieces.x[p, i], pieces.y[p, i], pieces.tag[p, i]
+        x, y, tag, partner = pieces.x[p, i], pieces.y[p, i], pieces.tag[p, i], pieces.partner[p, i]
         if s >= zero:
-            add_corner(inner, x, y, mark if s == zero and r < zero else tag, pieces)
+            new = s == zero and r < zero
+            add_corner(inner, x, y, mark if new else tag, with_ if new else partner, pieces)
         if s <= zero:
-            add_corner(outer, x, y, mark if s == zero and r > zero else tag, pieces)
+            new = s == zero and r > zero
+            add_corner(outer, x, y, mark if new else tag, with_ if new else partner, pieces)
         if (s > zero and r < zero) or (s < zero and r > zero):
             part = s / (s - r)
             cx, cy = x + part * (pieces.x[p, j] - x), y + part * (pieces.y[p, j] - y)
-            add_corner(inner, cx, cy, mark if s > zero else tag, pieces)
-            add_corner(outer, cx, cy, tag if s > zero else mark, pieces)
+            add_corner(inner, cx, cy, mark if s > zero else tag, with_ if s > zero else partner, pieces)
+            add_corner(outer, cx, cy, tag if s > zero else mark, partner if s > zero else with_, pieces)
 
 
 @device
@@ -105,7 +101,8 @@ def copy_piece(p, q, pieces):
     n = pieces.count[p]
     pieces.count[q] = n
     for i in range(n):
-        pieces.x[q, i], pieces.y[q, i], pieces.tag[q, i] = pieces.x[p, i], pieces.y[p, i], pieces.tag[p, i]
+        pieces.x[q, i], pieces.y[q, i] = pieces.x[p, i], pieces.y[p, i]
+        pieces.tag[q, i], pieces.partner[q, i] = pieces.tag[p, i], pieces.partner[p, i]
 
 
 @device
@@ -165,7 +162,7 @@ def insert(entry, base, count, left, top, rules, triangles, lists, pieces):
                 continue
             inner = spare + (1 if part == spare else 0)
             rest = spare + 2 if full else base + after
-            cut(part, inner, rest, 3 * entry + k, pieces)
+            cut(part, inner, rest, 3 * entry + k, -1, pieces)
             part = inner
             if not full and measure(rest, pieces)[0] > rules.least:
                 pieces.owner[rest] = owner
@@ -185,7 +182,7 @@ def insert(entry, base, count, left, top, rules, triangles, lists, pieces):
                 crossing = 1
                 inner = spare + (1 if part == spare else 0)
                 rest = spare + 2 if full else base + after
-                cut(part, inner, rest, -1, pieces)
+                cut(part, inner, rest, -2 - entry, owner, pieces)
                 part = inner
                 area = measure(part, pieces)[0]
                 if area <= rules.least:
@@ -214,10 +211,10 @@ def start_square(base, part, level, pieces):
     x1, y1 = x0 + size, y0 + size
     pieces.count[base] = 0
     pieces.owner[base] = BACKGROUND
-    add_corner(base, x0, y0, -1, pieces)
-    add_corner(base, x1, y0, -1, pieces)
-    add_corner(base, x1, y1, -1, pieces)
-    add_corner(base, x0, y1, -1, pieces)
+    add_corner(base, x0, y0, -1, -1, pieces)
+    add_corner(base, x1, y0, -1, -1, pieces)
+    add_corner(base, x1, y1, -1, -1, pieces)
+    add_corner(base, x0, y1, -1, -1, pieces)
 
 
 @device
@@ -289,46 +286,3 @@ def measure_owner(base, count, owner, pieces):
             area, mx, my = area + a, mx + u, my + v
     mx, my = mx / area, my / area
     return area, minimum(maximum(mx, -half), half), minimum(maximum(my, -half), half)
-
-
-@device
-def side_adjoint(p, i, j, left, top, first, second, stripes, group, outline, lists, pieces, slots):
-    """Pass what the side from corner i to j of piece p does to the integral of h on to its edge.
-
-    first, second: h at the two corners.
-    """
-    tag = pieces.tag[p, i]
-    entry, k = tag // 3, tag % 3
-    t, at = lists.triangle[entry], EDGE * (tag % 3)
-    x0, y0, x1, y1 = pieces.x[p, i], pieces.y[p, i], pieces.x[p, j], pieces.y[p, j]
-    ax, ay = outline[t, at] - left, outline[t, at + 1] - top
-    nx, ny, scale = outline[t, at + 2], outline[t, at + 3], outline[t, at + 4]
-    t0 = ((x0 - ax) * ny - (y0 - ay) * nx) * scale
-    t1 = ((x1 - ax) * ny - (y1 - ay) * nx) * scale
-    sixth, two = constant(x0, 1 / 6), constant(x0, 2)
-    whole = (first + second) * constant(x0, 0.5)
-    end = (two * first * t0 + first * t1 + second * t0 + two * second * t1) * sixth
-    begin = whole - end
-    dx, dy = x1 - x0, y1 - y0
-    slot, a = entry * stripes + group, 3 * k
-    b = a + 3 if k < 2 else 0
-    slots[slot, 0, a] += dy * begin
-    slots[slot, 0, a + 1] -= dx * begin
-    slots[slot, 0, b] += dy * end
-    slots[slot, 0, b + 1] -= dx * end
-
-
-@device(inline=False)
-def owner_adjoint(base, count, owner, left, top, h, hx, hy, mx, my, stripes, group, outline, lists, pieces, slots):
-    """Pass on the cotangents of an owner's pieces; h + hx (x - mx) + hy (y - my): what a point of them counts."""
-    for i in range(count):
-        p = base + i
-        if pieces.owner[p] != owner:
-            continue
-        n = pieces.count[p]
-        for j in range(n):
-            if pieces.tag[p, j] >= 0:
-                k = j + 1 if j + 1 < n else 0
-                first = h + hx * (pieces.x[p, j] - mx) + hy * (pieces.y[p, j] - my)
-                second = h + hx * (pieces.x[p, k] - mx) + hy * (pieces.y[p, k] - my)
-                side_adjoint(p, j, k, left, top, first, second, stripes, group, outline, lists, pieces, slots)

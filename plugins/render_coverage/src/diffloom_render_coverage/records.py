@@ -62,13 +62,15 @@ class Pieces(NamedTuple):
     """Scratch memory of each worker: SLOTS polygons of at most CORNERS corners, see piece_kernels.py.
 
     x, y: (workers x SLOTS, CORNERS) places from the pixel's centre [px]. tag: the edge that runs from a corner to the
-    next, 3 x entry + edge or -1. value: of a linear function at the corners. count, owner: (workers x SLOTS,) corners,
-    and the entry that owns the piece, -1 for the background.
+    next, 3 x entry + edge, -2 - entry for the line where the triangles of that entry and of ``partner`` intersect, or
+    -1. value: of a linear function at the corners. count, owner: (workers x SLOTS,) corners, and the entry that owns
+    the piece, -1 for the background.
     """
 
     x: Any
     y: Any
     tag: Any
+    partner: Any
     value: Any
     count: Any
     owner: Any

@@ -13,8 +13,7 @@ class Tally:
 
     Args:
         crowded: Number of pixels with more pieces than there is room for, in which small pieces went to a neighbour.
-        crossing: Number of pixels in which triangles intersect. Their values are exact; their gradients leave out the
-            motion of the line of intersection.
+        crossing: Number of pixels in which triangles intersect.
     """
 
     crowded: int = 0

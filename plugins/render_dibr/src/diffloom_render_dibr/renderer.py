@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
@@ -61,6 +61,7 @@ class DibrRenderer(Renderer):
     compat: Literal["kaolin"] | None = None
     backend: Literal["native", "kaolin", "auto"] = "native"
     target: Literal["auto", "serial", "parallel", "cuda"] = "auto"
+    edge_gradients: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_choice("DibrRenderer.backend", self.backend, ("native", "kaolin", "auto"))

@@ -10,6 +10,8 @@ from diffloom.interfaces import InputError
 
 #: Default variant: compiled for the CPU by LLVM, with derivatives, rgb.
 VARIANT = "llvm_ad_rgb"
+#: Oldest LLVM that compiles the photorealistic mode.
+OLDEST_LLVM = 17
 INSTALL = "pip install 'diffloom-render-mitsuba[mitsuba]' and LLVM (on Debian: apt install libllvm19)"
 
 
@@ -25,6 +27,20 @@ def why_unavailable() -> str | None:
     except Exception as cause:
         return f"unavailable: Mitsuba 3 does not run ({type(cause).__name__}: {str(cause).strip()[:200]})"
     return None
+
+
+def check_llvm() -> None:
+    """Raise InputError if the LLVM that Dr.Jit found would end the process while it compiles a path tracer.
+
+    Dr.Jit 1.5 uses LLVM's minimum of numbers, which LLVM translates for x86 since release 17.
+    """
+    _, dr = load()
+    version = tuple(dr.detail.llvm_version())
+    if tuple(int(part) for part in dr.__version__.split(".")[:2]) >= (1, 5) and version[0] < OLDEST_LLVM:
+        raise InputError(
+            f"mitsuba, mode photorealistic: Dr.Jit {dr.__version__} found LLVM {'.'.join(map(str, version))}, which "
+            f"cannot compile it; expected {OLDEST_LLVM} or later: apt install libllvm19, or set DRJIT_LIBLLVM_PATH"
+        )
 
 
 def load() -> tuple[Any, Any]:

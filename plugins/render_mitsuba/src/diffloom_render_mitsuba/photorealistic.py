@@ -19,7 +19,7 @@ from diffloom.interfaces import AmbientLight, Camera, DirectionalLight, Image, I
 from diffloom_raster import DEFAULT_LIGHTS, as_rgb, as_vector, compute_vertex_normals
 
 from . import matched
-from .library import load, use_threads
+from .library import check_llvm, load, use_threads
 
 if TYPE_CHECKING:
     from .renderer import MitsubaRenderer
@@ -163,6 +163,7 @@ def render(
 ) -> Image:  # fmt: skip
     """Draw all frames, one after another."""
     mi, _ = load()
+    check_llvm()
     use_threads(renderer.threads)
     with torch.no_grad():
         alpha = matched.render(replace(renderer, mode="matched"), surface, camera, (), ("silhouette",), frames)

@@ -77,6 +77,11 @@ class MitsubaRenderer(Renderer):
         return self.seed + 104729 * frame if self.seed_per_frame else self.seed
 
     @property
+    def owns_background(self) -> bool:  # type: ignore[override]
+        """True if the images have a ground, which receives shadows."""
+        return self.mode == "photorealistic" and self.ground is not None
+
+    @property
     def capabilities(self) -> Capabilities:
         return MATCHED if self.mode == "matched" else PHOTOREALISTIC
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -152,8 +153,17 @@ def _import_ray() -> Any:
     return ray
 
 
+#: Addresses of clusters: a head, its client server, or "auto".
+_ADDRESS = re.compile(r"auto|local|(ray://)?([\w.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}")
+
+
 def _connect(ray: Any, address: str | None) -> None:
     """Connect to a cluster, or start Ray on this machine."""
+    if address is not None and not _ADDRESS.fullmatch(address):
+        raise InputError(
+            f"engine 'ray': got the address {address!r}; expected HOST:PORT of the cluster's head, such as "
+            "10.0.0.1:6379, ray://HOST:PORT of its client server, or auto; a dashboard (http) runs no tasks"
+        )
     how = {} if address is not None else {"include_dashboard": False}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="warning", **how)

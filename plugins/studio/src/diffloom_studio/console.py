@@ -10,15 +10,23 @@ from html import escape
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
 from diffloom_fitting import AbstractExperiment
 from diffloom_fitting.loop import FitState, Record, tasks
 from diffloom_fitting.numbers import format_brief, format_number, format_seconds
+from diffloom_studio.terminal_images import HEIGHT, Strip, draw_curve
 
 
 class Watcher(AbstractContextManager["Watcher"]):
@@ -76,17 +84,28 @@ ROWS = 10
 COLUMNS = 5
 
 
+ROOM = ROWS + HEIGHT + 14  # least height of a terminal that shows images [lines]
+COLOURS = ("256", "truecolor")  # colour systems of terminals that show images
+
+
 class LiveTable(Watcher):
-    """Table of the last iterations, redrawn in place."""
+    """Table of the last iterations with the curve of the loss and a bar, redrawn in place.
+
+    A terminal with colours and enough lines also shows frames of the video above those of the fit.
+    """
 
     def __init__(self, experiment: AbstractExperiment, console: Console) -> None:
         self._stages = len(experiment.stages)
         self._names = [slot.name for slot in experiment.layout.slots][:COLUMNS]
         self._units = {slot.name: slot.unit for slot in experiment.layout.slots}
         self._rows: deque[Record] = deque(maxlen=ROWS)
+        self._losses: list[float] = []
+        shows = console.color_system in COLOURS and console.size.height >= ROOM
+        self._strip = Strip(experiment) if shows else None
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
-        )
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TextColumn("at most"), TimeRemainingColumn(), TextColumn("left"), console=console,
+        )  # fmt: skip
         self._task = self._bar.add_task("fitting", total=count_iterations(experiment))
         self._live = Live(self._view(), console=console, refresh_per_second=8)
 
@@ -102,6 +121,9 @@ class LiveTable(Watcher):
     def show(self, state: FitState, record: Record) -> None:
         """Add one iteration."""
         self._rows.append(record)
+        self._losses.append(record.loss)
+        if self._strip is not None:
+            self._strip.update(state)
         if state.finished:
             self._bar.update(self._task, total=record.total, completed=record.total, description="fitted")
         else:
@@ -121,7 +143,10 @@ class LiveTable(Watcher):
             told = [format_brief(r.values[name]) for name in self._names]
             stage = f"{r.stage + 1}/{self._stages} {r.optimiser}"
             table.add_row(Text(stage), str(r.iteration), format_number(r.loss, 4), *told, format_seconds(r.seconds))
-        return Group(table, self._bar)
+        parts: list[RenderableType] = [table, draw_curve(self._losses)]
+        if self._strip is not None:
+            parts.append(self._strip.text)
+        return Group(*parts, self._bar)
 
 
 class NotebookBar(Watcher):

@@ -1,9 +1,11 @@
-"""Command ``diffloom explain NAME``: describe a parameter, a setting, a registered thing or a key of an experiment
-file.
+"""Command ``diffloom explain NAME``: describe a parameter, a setting, a registered thing, a key of an experiment file
+or a public class or function.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import inspect
 import re
 import textwrap
@@ -84,6 +86,36 @@ PARAMETER_IN_A_FILE = {
     "camera": '[camera] {0} = ...; to be found: [unknowns."camera.{0}"]',
     "term": '[params] "<name>.{0}" = ...; to be found: [unknowns."<name>.{0}"]',
 }
+
+
+#: Modules whose public names are explained; each name once.
+PUBLIC = (
+    "diffloom.interfaces", "diffloom", "diffloom_mechanics", "diffloom_kernels", "diffloom_fitting", "diffloom_testing",
+)  # fmt: skip
+
+
+def make_public_pages(name: str) -> list[Page]:
+    """Return the page of a public class or function, such as Surface or NodeTerm; none for an unknown name."""
+    for module in PUBLIC:
+        if not name.isidentifier() or importlib.util.find_spec(module) is None:
+            continue
+        home = importlib.import_module(module)
+        if name not in getattr(home, "__all__", ()):
+            continue
+        thing = getattr(home, name)
+        what = "class" if inspect.isclass(thing) else "function" if callable(thing) else "value"
+        rows = [("import", f"from {module} import {name}")]
+        abstract = sorted(getattr(thing, "__abstractmethods__", ()))
+        if abstract:
+            rows.append(("to define", ", ".join(abstract)))
+        return [Page(f"{name}: {what} of {module}", _read_doc(thing), (*rows, *_list_fields(thing)))]
+    return []
+
+
+def _list_fields(thing: Any) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a dataclass, or the arguments of a function, as one row."""
+    given = read_settings(thing)
+    return (("takes", ", ".join(_format_setting(p) for p in given.values())),) if given else ()
 
 
 def make_entry_page(entry: Entry) -> Page:
@@ -223,7 +255,7 @@ def find_explanations(name: str) -> list[Page]:
     """Return a page for everything that ``name`` stands for. Torch is imported only where a registered thing is
     loaded.
     """
-    found = _make_key_pages(name)
+    found = [*_make_key_pages(name), *make_public_pages(name)]
     bare = _strip_kind(name)
     named = [entry for entry in list_entries() if entry.name == bare]
     # Parameters of a world's bodies contain dots: world.ball.mass.
@@ -255,9 +287,9 @@ def suggest(name: str) -> str:
         short: dict[str, list[str]] = {}
         for each in known:
             short.setdefault(each.rpartition(".")[2], []).append(each)
-        # Names that contain the word come first: shear is the beginning of shear_modulus.
+        # Names that contain the word: shear is the beginning of shear_modulus. Similar words only if there are none.
         parts = [part for part in sorted(short, key=len) if name.lower() in part.split("_")]
-        parts += get_close_matches(name, short, n=2)
+        parts = parts or get_close_matches(name, short, n=2)
         near = list(dict.fromkeys(each for part in parts for each in short[part]))[:4]
     else:
         near = get_close_matches(name, known, n=3)
@@ -326,8 +358,8 @@ def _join(names: Iterable[str]) -> str:
 @click.command()
 @click.argument("name")
 def explain(name: str) -> None:
-    """Explain NAME: a parameter (fem.shear_modulus), a setting (softras.sigma), anything registered (gauss_newton), or
-    a key of an experiment file (unknowns.start).
+    """Explain NAME: a parameter (fem.shear_modulus), a setting (softras.sigma), anything registered (gauss_newton), a
+    key of an experiment file (unknowns.start), or a public class or function (NodeTerm).
 
     A bare name, such as shear_modulus, is looked up in everything that is installed.
     """

@@ -183,7 +183,7 @@ LEAST = 240  # height of the video [px]
 
 
 def write_view(path: Path, playback: Playback, body: str, frames: int, view: str | None) -> Path:
-    """Write the video of ``body`` from the camera ``view``, as mp4 or gif."""
+    """Write the video of ``body`` from the camera ``view``, as mp4, webp or gif."""
     if body not in playback.values:
         raise InputError(f"export: got the body {body!r}; expected one of {', '.join(playback.values)}")
     whole = playback.experiment.scene
@@ -208,7 +208,7 @@ WRITERS: dict[str, tuple[Callable[[Path, PlaybackBody], Path], str]] = {
     "csv": (write_csv, "one row a node and time: coordinates and velocities"),
     "parquet": (write_parquet, "the same (extra: parquet)"),
 }
-VIDEOS = ("mp4", "gif")
+VIDEOS = ("mp4", "webp", "gif")
 FORMATS = (*WRITERS, *VIDEOS)
 """Formats that `export` writes."""
 

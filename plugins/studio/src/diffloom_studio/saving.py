@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from diffloom_fitting import Result, Target, View
 
 #: Endings of videos and images that ``save_video`` writes.
-ENDINGS = (".mp4", ".gif", ".png")
+ENDINGS = (".mp4", ".webp", ".gif", ".png")
 
 
 def plot_result(result: Result, path: str | Path | None = None) -> Figure:
@@ -106,7 +106,7 @@ def save_video(shown: Target | View, path: str | Path, rate: float | None = None
 
     Args:
         shown: A target or a view.
-        path: File ending in .mp4, .gif or .png.
+        path: File ending in .mp4, .webp, .gif or .png.
         rate: Frames per second; None for real time.
 
     Returns:

@@ -107,6 +107,15 @@ class SceneDrawing:
         start.look_at = aim
         start.up = (0.0, 1.0, 0.0)
 
+    def axes(self, bodies: Mapping[str, PlaybackBody]) -> None:
+        """Draw the axes x, y and z, with their names, at the world's origin on the ground."""
+        length = 0.35 * self._extent(bodies)
+        self._server.scene.add_frame(
+            "/axes", axes_length=length, axes_radius=0.012 * length, origin_radius=0.02 * length
+        )
+        for name, end in zip("xyz", length * np.eye(3), strict=True):
+            self._server.scene.add_label(f"/axes/{name}", name, position=1.08 * end)
+
     def forget(self, name: str) -> None:
         """Drop the fields and forces of a body that has changed."""
         for field in ("strain", "stress"):

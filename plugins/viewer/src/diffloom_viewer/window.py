@@ -2,90 +2,40 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time as clock
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from diffloom.interfaces import InputError, SimulationError
 from diffloom_fitting import Experiment
 from diffloom_fitting.loop import FitState, Record
 from diffloom_studio.playback import Playback, PlaybackBody, make_playback, play, scale_colours
-from diffloom_viewer.drawing import SceneDrawing, find_recorders
+from diffloom_viewer.drawing import COLOURS, SceneDrawing, find_recorders
 from diffloom_viewer.guard import Guard, check_address, guard_server
-
-MOST = 6  # largest size of an unknown that gets sliders
-WIDER = 2.0  # factor by which a slider reaches beyond all known values
-STEPS = 200  # least number of steps of a slider
-
-
-@dataclass(frozen=True)
-class Knob:
-    """A slider for entry ``index`` of the unknown ``name``."""
-
-    name: str
-    index: int
-    label: str
-    low: float
-    high: float
-    step: float
-    value: float
-
-
-def knobs(experiment: Experiment, values: Mapping[str, Mapping[str, Tensor]], first: str) -> list[Knob]:
-    """Return sliders for the unknowns, from half the smallest to twice the largest known value of a positive quantity.
-
-    ``first`` names the values they begin with.
-    """
-    found = []
-    for slot in experiment.layout.slots:
-        known = [values[name][slot.name].detach().double().flatten() for name in values]
-        if slot.size > MOST or len({len(one) for one in known}) > 1 or len(known[0]) > MOST:
-            continue
-        begin = values[first][slot.name].detach().double().flatten()
-        for index in range(len(begin)):
-            low, high, step = _choose_range([float(one[index]) for one in known])
-            unit = f" [{slot.unit}]" if slot.unit else ""
-            label = slot.name + (f" {index}" if len(begin) > 1 else "") + unit
-            found.append(Knob(slot.name, index, label, low, high, step, float(begin[index])))
-    return found
-
-
-def _choose_range(known: list[float]) -> tuple[float, float, float]:
-    """Return low end, high end and step of a slider, all round numbers."""
-    least, most = min(known), max(known)
-    if least > 0.0:
-        low, high = least / WIDER, most * WIDER
-    else:
-        reach = max(most - least, abs(least), abs(most)) or 1.0
-        low, high = least - reach, most + reach
-    step = 10.0 ** math.floor(math.log10((high - low) / STEPS))
-    tidy = 10.0 * step
-    return math.floor(low / tidy) * tidy if low < 0.0 or low > tidy else step, math.ceil(high / tidy) * tidy, step
-
-
-def apply_settings(values: Mapping[str, Tensor], settings: Mapping[tuple[str, int], float]) -> dict[str, Tensor]:
-    """Return ``values`` with the entries that sliders were set to."""
-    found = {name: value.detach().clone() for name, value in values.items()}
-    with torch.no_grad():
-        for (name, index), value in settings.items():
-            found[name].view(-1)[index] = value
-    return found
-
+from diffloom_viewer.what_if import WhatIf
 
 YOURS = "yours"
+SPEEDS = ("1/8", "1/4", "1/2", "1", "2")  # choices of the speed of play, times real time
+SHORTEST = 0.03  # least time between two frames of play [s]
 
 
 def make_colour_bar() -> NDArray[np.uint8]:
     """Return the colours of a scale from its lower to its upper end, (height, width, 3)."""
     return np.repeat(scale_colours(np.linspace(0.0, 1.0, 256), 1.0)[None], 14, axis=0)
+
+
+def make_legend(names: list[str]) -> str:
+    """Return the colours of bodies as HTML."""
+    parts = []
+    for name in names:
+        red, green, blue = COLOURS.get(name, (120, 120, 120))
+        square = f'<span style="color:rgb({red},{green},{blue})">&#9632;</span>'
+        parts.append(f'<span style="white-space:nowrap">{square} {name}</span>')
+    return f'<div style="font-size:0.85em;padding:0.2em 0.9em">{" &nbsp; ".join(parts)}</div>'
 
 
 class ViewerWindow:
@@ -121,9 +71,12 @@ class ViewerWindow:
             raise InputError(f"view: viser {viser.__version__} cannot be guarded; pip install 'viser==1.1.1'")
         shown = f"[{host}]" if ":" in host else host
         self.address = f"http://{shown}:{self.server.get_port()}/?token={guard.token}"
-        self._drawing = SceneDrawing(self.server, playback, find_recorders(playback))
+        self.server.gui.configure_theme(control_layout="collapsible", show_logo=False, show_share_button=False)
+        self._recorders = find_recorders(playback)
+        self._drawing = SceneDrawing(self.server, playback, self._recorders)
         self._drawing.place_eye(self.bodies)
-        self._playing = False
+        self._drawing.axes(self.bodies)
+        self._playing, self._asked = False, 0
         self._add_time()
         self._add_choices()
         self._add_sliders()
@@ -143,6 +96,7 @@ class ViewerWindow:
         self.slider = gui.add_slider("frame", 0, len(self._times) - 1, 1, 0)
         self.clock_text = gui.add_text("time", "0 s", disabled=True)
         self.play = gui.add_checkbox("play", False)
+        self.speed = gui.add_dropdown("speed", SPEEDS, "1")
         self.slider.on_update(lambda _: self.redraw())
         self.play.on_update(lambda _: self._start() if self.play.value else None)
 
@@ -157,34 +111,47 @@ class ViewerWindow:
         self.largest = gui.add_text("largest", "", disabled=True, visible=False)
         self.cameras = gui.add_checkbox("cameras", True)
         self.shown = {name: gui.add_checkbox(f"show {name}", True) for name in [*self.bodies, YOURS]}
+        self.legend = gui.add_html(make_legend([*self.bodies, YOURS]))
         for one in (self.layout, self.colouring, self.forces, self.cameras, *self.shown.values()):
             one.on_update(lambda _: self.redraw())
 
     def _add_sliders(self) -> None:
         """Add sliders of the unknowns; moving one simulates again."""
-        gui, values = self.server.gui, self._playback.values
-        self._base = next(name for name in ("fit", "start") if name in values)
-        self.knobs: dict[tuple[str, int], Any] = {}
-        with gui.add_folder("what if"):
-            for knob in knobs(self._playback.experiment, values, self._base):
-                slider = gui.add_slider(knob.label, knob.low, knob.high, knob.step, knob.value)
-                slider.on_update(lambda _: self.simulate())
-                self.knobs[knob.name, knob.index] = slider
-            self.said = gui.add_text("message", "", disabled=True)
+        track = next((one for one in self._recorders if one.images is not None), None)
+        self.what_if = WhatIf(self.server.gui, self._playback.experiment, self._playback.values, track)
+        self.knobs = self.what_if.sliders
+        for slider in self.knobs.values():
+            slider.on_update(lambda _: self._ask())
+        self.what_if.back.on_click(lambda _: self.go_back())
+
+    def _ask(self) -> None:
+        """Simulate once for the last of several moves of a slider."""
+        self._asked += 1
+        mine = self._asked
+        with self._lock:
+            if mine == self._asked:
+                self.simulate()
 
     def simulate(self) -> None:
         """Simulate with the values of the sliders, as the body "yours"; errors are shown as text."""
         with self._lock:
-            settings = {
-                place: min(max(float(slider.value), slider.min), slider.max) for place, slider in self.knobs.items()
-            }
-            values = apply_settings(self._playback.values[self._base], settings)
+            values = self.what_if.read()
             try:
                 self.bodies[YOURS] = play(YOURS, self._playback.experiment.scene, values, self._times)
-                self.said.value = ""
+                self.what_if.judge(values)
+                self.what_if.say("")
             except (SimulationError, InputError) as error:
                 self.bodies.pop(YOURS, None)
-                self.said.value = str(error)[:200]
+                self.what_if.say(str(error))
+            self._drawing.forget(YOURS)
+            self.redraw()
+
+    def go_back(self) -> None:
+        """Set the sliders back to the fit, and drop the body "yours"."""
+        with self._lock:
+            self.what_if.reset()
+            self._asked += 1
+            self.bodies.pop(YOURS, None)
             self._drawing.forget(YOURS)
             self.redraw()
 
@@ -212,6 +179,7 @@ class ViewerWindow:
             self.largest.visible = bool(self.forces.value)
             self.largest.value = self._drawing.scale_of_forces(on) if self.forces.value else ""
             self._drawing.cameras(self.time, self.cameras.value)
+            self.what_if.show(self.time)
 
     def _start(self) -> None:
         if not self._playing:
@@ -221,9 +189,13 @@ class ViewerWindow:
     def _run(self) -> None:
         span = float(self._times[-1]) / (len(self._times) - 1)
         while self.play.value:
-            self.slider.value = (self._frame() + 1) % len(self._times)
+            top, _, bottom = str(self.speed.value).partition("/")
+            wait = span * float(bottom or 1.0) / float(top)
+            # Frames that would follow each other too fast are skipped, so that the speed holds.
+            stride = max(1, round(SHORTEST / wait)) if wait > 0.0 else 1
+            self.slider.value = (self._frame() + stride) % len(self._times)
             self.redraw()
-            clock.sleep(float(np.clip(span, 0.03, 0.2)))
+            clock.sleep(float(np.clip(stride * wait, SHORTEST, 2.0)))
         self._playing = False
 
     def wait(self) -> None:

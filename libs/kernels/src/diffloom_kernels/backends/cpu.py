@@ -13,6 +13,7 @@ from numba import njit
 from ..compile.cache import cache_folder, write_once
 from ..language import DEVICE_OPTIONS, device
 from ..simd import element_at, lane_count, run_at
+from ..tangents import arithmetic as _arithmetic, functions as _functions  # noqa: F401  registers the operators
 from . import team_kernels as team
 from .numba_mode import compiler
 

@@ -70,7 +70,15 @@ def _find_usable_folder(chosen: str | None, xdg: str | None) -> Path:
 
 def _make_temporary_folder(folder: str, error: Exception) -> Path:
     """Return a temporary folder, with a notice of the error that made it necessary."""
-    temporary = Path(tempfile.mkdtemp(prefix="diffloom-kernels-"))
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix="diffloom-kernels-"))
+    except OSError as cause:
+        from diffloom.interfaces import InputError
+
+        raise InputError(
+            f"cannot write compiled kernels to {folder} ({error}), nor to a temporary folder ({cause}): set "
+            "DIFFLOOM_CACHE_DIR, or TMPDIR, to a folder you can write to"
+        ) from cause
     notice(
         f"cannot write compiled kernels to {folder} ({error}); using {temporary} for this process only. "
         "Set DIFFLOOM_CACHE_DIR to a folder you can write to."
@@ -190,7 +198,10 @@ def write_file(path: Path, content: bytes) -> None:
     except OSError as error:
         if str(path.parent) not in _reported:
             _reported.add(str(path.parent))
-            notice(f"cannot keep compiled code in {path.parent} ({error}); it is compiled again in the next process")
+            notice(
+                f"cannot keep compiled code in {path.parent} ({error}); it is compiled again in the next process",
+                lasting=True,
+            )
         _remove(temporary)
     except BaseException:
         _remove(temporary)

@@ -62,16 +62,20 @@ class _Progress:
 _PROGRESS = _Progress()
 
 
-def notice(message: str) -> None:
-    """Report a message through logging if that is set up, else on stderr; ``DIFFLOOM_QUIET=1`` silences it."""
+def notice(message: str, *, lasting: bool = False) -> None:
+    """Report a message through logging if that is set up, else on stderr; ``DIFFLOOM_QUIET=1`` silences it.
+
+    A lasting message is not progress: it is printed while programs are compiled too.
+    """
     if _quiet():
         return
     if _log.hasHandlers():
         _log.info(message)
-    elif _PROGRESS.busy:
+    elif _PROGRESS.busy and not lasting:
         _PROGRESS.tell(message)
     else:
-        print(f"diffloom: {message}", file=sys.stderr)
+        clear = _CLEAR if _PROGRESS.busy and _terminal() else ""
+        print(f"{clear}diffloom: {message}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -104,6 +104,32 @@ def converges(subject: IntegratorSubject, name: str) -> str:
 
 
 @check("accuracy")
+def order(subject: IntegratorSubject) -> str:
+    """The error without damping falls with the step by the order that the integrator declares."""
+    declared = subject.integrator.order
+    if declared is None:
+        raise Skip("the integrator declares no order")
+    system = require_system(subject, FLYING.name)
+    inputs = {**system.inputs, "damping": torch.zeros_like(system.inputs["damping"])}
+    dynamics, span = system.make(inputs), 0.5 * system.period
+    assert isinstance(dynamics, Mechanics)
+    exact = reference(dynamics, system.state(), span, steps=2000)
+    errors = []
+    for steps in (2 * STEPS, 8 * STEPS):
+        path = subject.integrator.rollout(
+            dynamics, system.state(), dt=span / steps, steps=steps, save=(steps,), gradient=NoGradient()
+        )
+        errors.append(float((path.q[-1] - exact).norm()))
+    found = 0.5 * math.log2(errors[0] / max(errors[1], 1e-300))
+    require(
+        found >= declared - 0.3,
+        f"the integrator declares order {declared}; with steps four times shorter the error goes from {errors[0]:.3g} "
+        f"to {errors[1]:.3g} m, which is order {found:.2f}",
+    )
+    return f"order {found:.2f}, declared {declared}"
+
+
+@check("accuracy")
 def free_fall(subject: IntegratorSubject) -> str:
     """A falling particle falls g t^2 / 2, up to the step length; one without gravity flies straight, exactly."""
     mass, g = torch.ones(1, dtype=torch.float64), torch.tensor([0.0, -9.81, 0.0], dtype=torch.float64)
@@ -180,4 +206,4 @@ def policies(subject: IntegratorSubject, name: str) -> None:
     require_same_bits("motions with and without gradients", stored[0], flatten_state(path))
 
 
-CHECKS = (converges, free_fall, momentum, every_input, policies)
+CHECKS = (converges, order, free_fall, momentum, every_input, policies)

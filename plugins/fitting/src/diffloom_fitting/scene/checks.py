@@ -125,6 +125,10 @@ def check_known(scene: Scene, values: Mapping[str, object], what: str) -> None:
 
 def _background(scene: Scene, dtype: torch.dtype) -> Tensor:
     image = check_images("scene.background", scene.background, (1, 3))[0].to(dtype)
+    if scene.renderer.owns_background:
+        raise InputError(
+            "scene.background: the renderer draws a ground of its own, which covers the image; leave out one of them"
+        )
     for viewpoint in viewpoints_of(scene.camera).values():
         if image.dim() == 3 and tuple(image.shape[:2]) != viewpoint.size:
             raise InputError(

@@ -67,6 +67,9 @@ def _record_light(scene: Scene, image: Image, spot: Tensor | None, places: Mappi
     sensor = scene.viewpoint.sensor
     if image.rgba is None:
         return image
+    if scene.renderer.owns_background:
+        seen = image.rgba if spot is None else blur(image.rgba, spot)
+        return replace(image, rgba=apply_response(seen, sensor, places))
     if spot is None and not scene.renderer.unbiased:
         return replace(image, rgba=lay_over(apply_response(image.rgba, sensor, places), scene.behind))
     light = image.rgba if scene.renderer.unbiased else weigh_by_coverage(image.rgba)
@@ -128,8 +131,11 @@ def _at_frames(surface: Surface, sampling: Sampling, saved: int) -> Surface:
 
 
 def on_black(renderer: Renderer) -> Renderer:
-    """Return the renderer with a black background, for images that are laid over another one."""
+    """Return the renderer with a black background, for images that are laid over another one.
+
+    A renderer that owns its background keeps it.
+    """
     black = (0.0, 0.0, 0.0)
-    if tuple(renderer.background) == black:
+    if renderer.owns_background or tuple(renderer.background) == black:
         return renderer
     return replace(renderer, background=black)  # type: ignore[type-var]

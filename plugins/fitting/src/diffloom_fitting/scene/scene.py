@@ -68,7 +68,7 @@ class View:
         """Write the images as a video or side by side as one image.
 
         Args:
-            path: File ending in .mp4, .gif or .png.
+            path: File ending in .mp4, .webp, .gif or .png.
             rate: Frames per second; None for real time.
 
         Returns:

@@ -87,11 +87,7 @@ def _of_view(loss: Loss, view: View, target: Target, change: Tensor | None, effe
     if exact is None or view.image is None or exact.dim() not in (3, 4):
         return Displacement()
     residuals = _channels(exact if change is None else exact + change.reshape(exact.shape))
-    changes = [
-        _channels(_collect_targets(loss, replace(view, image=image), target) - exact) for image in _displace(view.image)
-    ]
-    # Central differences: right minus left, down minus up, larger minus smaller, over two pixels each.
-    ways = torch.stack([0.5 * (changes[2 * i] - changes[2 * i + 1]) for i in range(3)])
+    ways = _list_ways(loss, view, target, exact)
     normal = torch.einsum("ifhwc,jfhwc->fij", ways, ways)
     seen = normal.diagonal(dim1=1, dim2=2).amin(dim=1) > 1e-12 * normal.amax()
     if int(seen.sum()) < LEAST:
@@ -115,6 +111,60 @@ def _of_view(loss: Loss, view: View, target: Target, change: Tensor | None, effe
         scatter = scatter + torch.einsum("fij,j->fi", normal.square(), place.square())
     share = slope.square() / scatter.clamp(min=1e-30)
     return Displacement(pixels, max(1.0, math.sqrt(float(share.mean()))), shift)
+
+
+def _list_ways(loss: Loss, view: View, target: Target, exact: Tensor, shapes: bool = False) -> Tensor:
+    """Return the change of the residuals by a pixel to the right, down and in radius: central differences.
+
+    The shape is (3, frames, height, width, channels), or (5, ...) with the two changes of shape.
+    """
+    assert view.image is not None
+    changes = [
+        _channels(_collect_targets(loss, replace(view, image=image), target) - exact)
+        for image in _displace(view.image, shapes)
+    ]
+    return torch.stack([0.5 * (ahead - behind) for ahead, behind in zip(changes[::2], changes[1::2], strict=True)])
+
+
+def discount_places(objective: Objective, end: Linearised, rows: Tensor, noise: float) -> Tensor:
+    """Return rows whose products leave out what the uncertainty of places explains.
+
+    With W the change of the residuals by displacements, growth and stretching of the object in each frame, D the
+    variance of these for mattes of a recorded video (`PLACE`, and that of outlines), which lasts over the frames, and s
+    the noise, products are by the inverse of the covariance of the residuals, in units of the noise:
+    a' (I + W D W' / s^2)^-1 b.
+
+    Args:
+        objective: Objective of the fit.
+        end: The linearised end of the fit.
+        rows: (k, N), rows in the space of the residuals.
+        noise: Standard deviation of a residual.
+
+    Returns:
+        (k, N), the rows times that inverse; ``rows`` where nothing was cut out of a recorded video.
+    """
+    targets = objective.target.by_view()
+    cut_out = any(one.confidence is not None and not one.synthetic for one in targets.values())
+    if not cut_out or "silhouette" not in objective.loss.outputs:
+        return rows
+    with torch.no_grad():
+        views = objective.views(end.z, gradient=False)
+    parts = []
+    for (label, target), field, part in zip(
+        targets.items(), end.fields, rows.split([f.numel() for f in end.fields], dim=1), strict=True
+    ):
+        exact = objective.loss.residuals(views[label], target)
+        if target.confidence is None or target.synthetic or exact is None or views[label].image is None:
+            parts.append(part)
+            continue
+        ways = _list_ways(objective.loss, views[label], target, exact, shapes=True).flatten(2)
+        place = torch.tensor([PLACE / math.sqrt(ACROSS)] * ACROSS + [OUTLINE] * 3, dtype=ways.dtype)
+        known = torch.diag(noise**2 / (len(field) * place.square()))
+        within = torch.einsum("ifp,jfp->fij", ways, ways) + known
+        each = part.reshape(len(part), len(field), -1)
+        found = torch.linalg.solve(within, torch.einsum("ifp,kfp->fik", ways, each))
+        parts.append((each - torch.einsum("ifp,fik->kfp", ways, found)).reshape(part.shape))
+    return torch.cat(parts, dim=1)
 
 
 def _largest_shift(effects: Tensor, ways: Tensor) -> Tensor:
@@ -148,21 +198,27 @@ def _channels(residuals: Tensor) -> Tensor:
     return residuals[..., None] if residuals.dim() == 3 else residuals
 
 
-def _displace(image: Image) -> Iterator[Image]:
-    """Yield the drawn object one pixel to the right, left, down and up, and one pixel larger and smaller in radius."""
+def _displace(image: Image, shapes: bool = False) -> Iterator[Image]:
+    """Yield the drawn object one pixel to the right, left, down and up, and one pixel larger and smaller in radius.
+
+    Args:
+        image: The images as drawn.
+        shapes: True to add it one pixel longer and shorter across the image, and along its diagonals.
+    """
     alpha = image.alpha
     near = max_pool2d((alpha[:, None] > 1e-3).to(alpha.dtype), 5, stride=1, padding=2)[:, 0, :, :, None]
     for way in ((0, 1), (0, -1), (1, 0), (-1, 0)):
         yield _change_nearby(image, near, lambda frames, way=way: frames.roll(way, dims=(1, 2)))
     across, down = _outward(alpha)
-    for sign in (1.0, -1.0):
+    for right, below in ((across, down), (across, -down), (down, across))[: 3 if shapes else 1]:
+        for sign in (1.0, -1.0):
 
-        def grow(frames: Tensor, sign: float = sign) -> Tensor:
-            right = 0.5 * (frames.roll(-1, dims=2) - frames.roll(1, dims=2))
-            below = 0.5 * (frames.roll(-1, dims=1) - frames.roll(1, dims=1))
-            return frames - sign * (across * right + down * below)
+            def move(frames: Tensor, right: Tensor = sign * right, below: Tensor = sign * below) -> Tensor:
+                along = 0.5 * (frames.roll(-1, dims=2) - frames.roll(1, dims=2))
+                downwards = 0.5 * (frames.roll(-1, dims=1) - frames.roll(1, dims=1))
+                return frames - (right * along + below * downwards)
 
-        yield _change_nearby(image, near, grow)
+            yield _change_nearby(image, near, move)
 
 
 def _change_nearby(image: Image, near: Tensor, change: object) -> Image:

@@ -19,6 +19,7 @@ from diffloom_fitting.objective import Objective
 from diffloom_fitting.scene import CameraPlacement, Viewpoint
 from diffloom_fitting.scene.checks import list_camera_specs
 from diffloom_fitting.trust.camera_error import list_camera_changes
+from diffloom_fitting.trust.displacement import discount_places
 from diffloom_fitting.trust.linearised import Linearised
 from diffloom_fitting.trust.outlines import SIZE
 from diffloom_fitting.trust.tolerances import (
@@ -35,6 +36,7 @@ from diffloom_fitting.unknowns import Unknown, resolve
 STEP = 1e-3  # step of a central difference, in tolerances
 COARSE = 0.03  # step in single precision
 WEAK = 1e-6  # precision of an error of the camera, whose slope has unit length
+ALIKE = 0.02  # share of a slope that is error of its computation, where unknowns make up for the rest
 BENT = 0.25  # error of a linear price, relative to it, from which on it is added to ±
 BEYOND = 3.0  # distance, in deviations, from which on the pixels contradict an assumption
 
@@ -185,9 +187,14 @@ class Priced:
         return moved.abs().amax(dim=0)
 
     @property
+    def larger_shift(self) -> Tensor:
+        """(n,), the larger of shift and correction."""
+        return torch.maximum(self.shift, self.correction)
+
+    @property
     def variance(self) -> Tensor:
-        """(n,), the same with the squared shift, or that by a correction if it is larger."""
-        return self.added_variance + torch.maximum(self.shift, self.correction).square()
+        """(n,), variance that the assumptions add, with the squared shift or correction."""
+        return self.added_variance + self.larger_shift.square()
 
 
 def price(
@@ -270,10 +277,15 @@ def _solve(
 ) -> Priced:
     k, m, inner = len(found), kept.shape[1], kept.T @ (end.unit @ end.unit.T + end.prior) @ kept
     rows = torch.cat([kept.T @ end.unit, columns])
-    pulls = torch.cat([kept.T @ end.half, columns @ end.residuals])
-    normal = rows @ rows.T
-    normal[:m, :m] = inner
-    cross, own, slopes = list_camera_changes(objective, end, rows)
+    columns, alike = _absorb(rows[:m], columns)
+    rows[m:] = columns
+    slopes_by = -(kept @ torch.linalg.solve(inner, rows[:m] @ columns.T)).T
+    # The pixels count as evidence on the assumptions as far as places of mattes are known.
+    weighed = discount_places(objective, end, torch.cat([rows, end.residuals[None]]), noise)
+    normal, pulls = weighed[:-1] @ rows.T, weighed[:-1] @ end.residuals
+    normal[:m, :m] += kept.T @ end.prior @ kept
+    pulls[:m] += kept.T @ end.half - rows[:m] @ end.residuals
+    cross, own, slopes = list_camera_changes(objective, replace(end, residuals=weighed[-1]), weighed[:-1])
     # Errors of the camera are fitted freely beside both, so that a codec's blur is not taken for another distance.
     solved = torch.linalg.solve(
         own + WEAK * torch.eye(len(own), dtype=own.dtype), torch.cat([cross.T, slopes[:, None]], 1)
@@ -288,7 +300,6 @@ def _solve(
     spread = noise**2 * (inverse @ data @ inverse)
     by_noise = (kept @ (spread[:m, :m] - noise**2 * alone) @ kept.T).diagonal().clamp(min=0.0)
     shift = ((kept @ (step[:m] - first)).square() - by_noise).clamp(min=0.0).sqrt()
-    slopes_by = -(kept @ torch.linalg.solve(inner, normal[:m, m:])).T
     shares = noise**2 * (kept @ inverse[:m, m:]).T.abs()
     stated = torch.tensor([one.stated for one in found])
     shares[stated] = torch.maximum(shares, slopes_by.abs())[stated]
@@ -297,7 +308,27 @@ def _solve(
     off = -step[m:] * alone_variance / variance
     left = end.residuals + step @ rows
     single = _take_alone(data, pulls, m, noise)
+    off[alike], alone_variance[alike] = 0.0, math.inf
+    single[alike] = single.new_tensor([0.0, math.inf, 0.0])
     return Priced(found, shares, slopes_by, by_noise.sqrt(), shift, off, alone_variance.sqrt(), single, left)
+
+
+def _absorb(slopes: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Replace columns that the unknowns can make up for by what the unknowns do.
+
+    States are interpolated linearly between steps, so that a clock's slope is not exactly that of another start.
+
+    Args:
+        slopes: (m, N), slopes by the unknowns.
+        columns: (k, N), slopes by the assumptions.
+
+    Returns:
+        The columns (k, N), and true for those that were replaced (k,), of which the pixels say nothing.
+    """
+    shares = torch.linalg.lstsq(slopes @ slopes.T, slopes @ columns.T, driver="gelsd").solution
+    made_up = shares.T @ slopes
+    alike = (columns - made_up).norm(dim=1) < ALIKE * columns.norm(dim=1)
+    return torch.where(alike[:, None], made_up, columns), alike
 
 
 def _take_alone(data: Tensor, pulls: Tensor, m: int, noise: float) -> Tensor:
@@ -324,16 +355,20 @@ def slope(objective: Objective, end: Linearised, one: Assumption) -> Tensor | No
         one: The assumption.
 
     Returns:
-        The change by a central difference, one-sided for clocks, whose frames must stay within the simulation; None
-        if the scene cannot be changed so.
+        The change by a central difference, or by one of second order to one side for clocks, whose frames must stay
+        within the simulation; None if the scene cannot be changed so.
     """
     h = STEP if end.residuals.dtype == torch.float64 else COARSE
-    sides = {"clock": (0.0, -h), "start of the video": (h, 0.0)}.get(one.kind, (h, -h))
+    side = {"clock": -h, "start of the video": h}.get(one.kind, 0.0)
     try:
-        ends = [end.residuals if side == 0.0 else residuals(objective, end.z, one, side) for side in sides]
+        if side:
+            near, far = (residuals(objective, end.z, one, steps * side) for steps in (1.0, 2.0))
+            change = (4.0 * near - far - 3.0 * end.residuals) / (2.0 * side)
+        else:
+            ahead, behind = (residuals(objective, end.z, one, step) for step in (h, -h))
+            change = (ahead - behind) / (2.0 * h)
     except (InputError, SimulationError):
         return None
-    change = (ends[0] - ends[1]) / (sides[0] - sides[1])
     return change if bool(torch.isfinite(change).all()) else None
 
 
@@ -416,6 +451,7 @@ def build_ledger(
     labels: Sequence[str],
     scale: Tensor,
     known: Tensor,
+    settled: Tensor,
     measured: Mapping[str, tuple[float | str, Tensor]],
 ) -> Ledger:
     """Return the ledger in the unknowns' units.
@@ -425,6 +461,7 @@ def build_ledger(
         labels: Labels of the unknowns' numbers.
         scale: (n,), units of each unknown per scaled coordinate.
         known: (n,), deviations of the unknowns by noise and assumptions, in scaled coordinates.
+        settled: (n,), the whole deviations without the change that the pixels suggest, in scaled coordinates.
         measured: Value and share (n,) of errors that have a test of their own, by name.
 
     Returns:
@@ -441,7 +478,10 @@ def build_ledger(
         entries.append(LedgerEntry(name, name, value, "", "measured", 0.0, tuple((part * scale).tolist())))
     whole = (known * scale).clamp(min=1e-300)
     entries.sort(key=lambda entry: -max((s / float(w) for s, w in zip(entry.share, whole, strict=True)), default=0.0))
-    times = priced.shift / known.clamp(min=1e-300)
+    times = priced.shift / settled.clamp(min=1e-300)
+    # The camera is a means where something else is sought, and ± of its numbers includes their change.
+    asked = torch.tensor([not label.startswith("camera.") for label in labels])
+    times = times[asked] if bool(asked.any()) else times
     doubts = tuple(
         f"gravity is {one.value:.4g} m/s^2, and that of the Earth 9.81: the difference counts as its tolerance; set "
         f'assumed."{one.name}" = "exact" if it is meant'

@@ -25,6 +25,7 @@ PRICED_BY = {
     "blur, light and lag of the camera": "by the pixels",
     "segmentation": "0.25 px",
     "place in frames": "by the displacement that remains",
+    "what the pixels contradict": "by its correction",
 }
 
 
@@ -52,6 +53,23 @@ def describe_doubts(ledger: Ledger, deviation: Mapping[str, Tensor]) -> str:
         f"change by {format_number(ledger.shift, 2)} standard deviations; ± includes the change; measure "
         "the largest of them"
     )
+
+
+def advise_on_doubts(ledger: Ledger, deviation: Mapping[str, Tensor]) -> str:
+    """Advise on the assumption that the pixels contradict.
+
+    Args:
+        ledger: The ledger of the fit.
+        deviation: Deviations of the unknowns, by name.
+
+    Returns:
+        A sentence; empty if there is no doubt.
+    """
+    if ledger.doubts or not describe_doubts(ledger, deviation):
+        return ""
+    best = max(ledger.entries, key=lambda one: one.explains)
+    said = _advise(best)
+    return f"What the fit takes as known does not fit the video, first of all {best.name}: {said}."
 
 
 def describe_difference(one: LedgerEntry) -> str:
@@ -165,4 +183,5 @@ def make_ledger_rows(ledger: Ledger) -> list[dict[str, str]]:
 
 
 def _join(labels: Sequence[str], numbers: Sequence[float], form: str = ".2g") -> str:
-    return ", ".join(f"{label} {number:{form}}" for label, number in zip(labels, numbers, strict=False))
+    pairs = zip(labels, numbers, strict=False)
+    return ", ".join(f"{label.replace(', ', ',')} {number:{form}}" for label, number in pairs)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
 
 from diffloom.interfaces import ParamSpec
 from diffloom_fitting.objective import Objective
-from diffloom_fitting.scene import CameraPlacement, Scene
+from diffloom_fitting.scene import CameraPlacement, Scene, Sensor
 from diffloom_fitting.scene.viewpoint import camera_prefix
 from diffloom_fitting.targets import Target
 from diffloom_fitting.targets.several import AnyTarget
@@ -165,10 +165,11 @@ def _of_camera(scene: Scene, label: str, target: Target) -> Iterator[Assumption]
         ("readout", specs["readout"], "rolling shutter", TOLERANCES["rolling shutter"]),
         ("zoom", specs["zoom"], "zoom", TOLERANCES["zoom"] / span),
     ]
+    plain = {spec.name: spec.default for spec in Sensor().specs} | {"time_offset": 0.0}
     for name, spec, kind, tolerance in fixed:
         for one in _each(prefix + name, spec, spec.default, kind, tolerance, scene.dtype):
             told = name in ("clock", "time_offset") and target.source and spec.default in (0.0, 1.0)
-            yield replace(one, origin="file") if told else one
+            yield replace(one, origin="file" if told else _compare(one, plain[name]))
     bend = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0], dtype=scene.dtype)
     k1 = float(torch.as_tensor(specs["distortion"].default)[0])
     whole = prefix + "distortion"
@@ -193,7 +194,22 @@ def _of_placement(camera: CameraPlacement, prefix: str, dtype: torch.dtype) -> I
             kind, tolerance = "camera's place", TOLERANCES["camera's place"] * float(away)
         else:
             continue
-        yield from _each(prefix + name, spec, spec.default, kind, tolerance, dtype)
+        plain = next((field.default for field in fields(camera) if field.name == name), None)  # type: ignore[arg-type]
+        for one in _each(prefix + name, spec, spec.default, kind, tolerance, dtype):
+            yield replace(one, origin=_compare(one, plain))
+
+
+def _compare(one: Assumption, plain: object) -> str:
+    """Return "default" if a number of a camera is its default, which is None without one, and else "given"."""
+    try:
+        usual = torch.as_tensor(plain, dtype=torch.float64)
+    except (TypeError, RuntimeError, ValueError):
+        return "given"
+    assert one.direction is not None
+    if usual.numel() not in (1, one.direction.numel()):
+        return "given"
+    usual = usual.expand_as(one.direction) if usual.numel() == 1 else usual.reshape(one.direction.shape)
+    return _origin(one.value, float((usual * one.direction).sum() / one.direction.sum()))
 
 
 def _of_parameter(scene: Scene, spec: ParamSpec, size: float) -> Iterator[Assumption]:

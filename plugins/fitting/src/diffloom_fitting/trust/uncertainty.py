@@ -20,7 +20,7 @@ from diffloom_fitting.trust.coarse_misfit import measure_coarse_misfit
 from diffloom_fitting.trust.correlated_noise import CorrelatedNoise, local_size
 from diffloom_fitting.trust.directions import describe, find_touched, in_natural_changes, reduce_to_echelon, split, weak
 from diffloom_fitting.trust.displacement import displacement
-from diffloom_fitting.trust.ledger import Ledger, build_ledger, price
+from diffloom_fitting.trust.ledger import Ledger, Priced, build_ledger, price
 from diffloom_fitting.trust.linearised import Linearised, linearise, natural_width, probe_curvature
 from diffloom_fitting.trust.outlines import lens_bias, outline_shift
 from diffloom_fitting.trust.posterior import Posterior, sample_posterior
@@ -33,6 +33,7 @@ OPEN = 1.0  # deviation, in natural changes, from which on an unknown is not det
 RESOLVED = 2.0  # smallest deviation, in roundings of the searched vector
 FINE = 1e-4  # smallest difference that matters, in natural changes
 EXACT = 1e-6  # residuals below are rounding and have no posterior
+BLURS = (".lens_blur", ".exposure")  # unknowns of a camera that stand for blur
 SEVERAL = 2.0  # ratio from which on a disagreement is more than noise
 
 Method = Literal["laplace", "blocks", "posterior"]
@@ -52,7 +53,8 @@ class Uncertainty:
         unrest: Largest change of an unknown by the next Gauss-Newton step, in its deviations by noise and by what the
             fit takes as known.
         relative_step: The same change in natural changes (a factor e for positive quantities).
-        windows: Ratio of the disagreement between windows of time to that allowed by noise; 0 with too few frames.
+        windows: Ratio of the disagreement between windows of time to that allowed by noise, of unknowns other than
+            blur; 0 with too few frames.
         open: Sentences on what the pixels leave open.
         undetermined: Labels of the entries concerned.
         by_prior: Labels of entries that only the prior determines.
@@ -161,6 +163,9 @@ def estimate_uncertainty(
     place = torch.zeros_like(base) if moved.shift is None else moved.shift
     known = (base.square() + priced.added_variance + place.square()).sqrt()
     windows = 0.0 if blocks is None else _ratio(_root(blocks), known, end)
+    # A codec's blur varies from frame to frame, so a sought blur differs between windows where motions do not.
+    moving = _list_moving(objective.layout).to(z.dtype)
+    disagreement = 0.0 if blocks is None else _ratio(moving * _root(blocks), known, end)
     # A step beyond the noise is not added to ±: the fit has not converged, and the verdict says so.
     reach = (local.square() + priced.added_variance + place.square()).sqrt()
     near = (step <= reach) | (step <= FINE * end.size * end.width)
@@ -181,8 +186,14 @@ def estimate_uncertainty(
     open_, undetermined = left_open(layout, end.size * end.width, blind, parted.lost, _with_diagonal(covariance, total))
     deviation = _in_units(layout, z, total * moved.times / end.size, undetermined)
     scale = _slopes(layout, z).abs() / end.size
+    settled = (total.square() - priced.variance + priced.added_variance).clamp(min=0.0).sqrt()
     ledger = build_ledger(
-        priced, layout.labels(), scale, known, _list_measured(objective, bias, shift, outline, place, lens.shift)
+        priced,
+        layout.labels(),
+        scale,
+        known,
+        settled,
+        _list_measured(objective, bias, shift, outline, place, lens.shift) | _name_correction(priced),
     )
     drawn = None
     if method == "posterior" and _overall(noises) > EXACT:
@@ -193,12 +204,19 @@ def estimate_uncertainty(
         deviation = {name: _deviation(drawn.values[name], beside[name]) for name in deviation}
     return Uncertainty(
         deviation, _overall(noises), _condition(bend), _correlation(inverse), inflation,
-        _largest(_divide_or_zero(step, reach)), _largest(step / (end.size * end.width)), windows, open_,
+        _largest(_divide_or_zero(step, reach)), _largest(step / (end.size * end.width)), disagreement, open_,
         tuple(objective.layout.labels()[i] for i in undetermined), _by_prior(objective, end),
         all(field.dim() in (3, 4) for field in end.fields), method, _ratio(bias, known, end),
-        _ratio(shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times, lens_area=lens.area,
-        lens_unknown=lens.missing, ledger=ledger, coarse_misfit=measure_coarse_misfit(objective, end, priced.left),
+        _ratio(moving * shift, beyond, end), moved.pixels, moved.times, drawn, lens_bias=lens_times,
+        lens_area=lens.area, lens_unknown=lens.missing, ledger=ledger,
+        coarse_misfit=measure_coarse_misfit(objective, end, priced.left),
     )  # fmt: skip
+
+
+def _list_moving(layout: UnknownLayout) -> Tensor:
+    """Return (n,): true for all entries except those of blur, which the test of a codec's blur is about."""
+    counts = [torch.full((slot.size,), not slot.name.endswith(BLURS), dtype=torch.bool) for slot in layout.slots]
+    return torch.cat(counts)
 
 
 def _list_measured(
@@ -222,6 +240,13 @@ def _list_measured(
     if bool(place.any()):
         found["place in frames"] = ("drawn beside the video", place)
     return found
+
+
+def _name_correction(priced: Priced) -> dict[str, tuple[float | str, Tensor]]:
+    """Return the part of ± by correcting what the pixels contradict; nothing without a contradiction."""
+    part = priced.larger_shift
+    best = int(priced.alone[:, 2].argmax()) if len(priced.found) else 0
+    return {"what the pixels contradict": (priced.found[best].name, part)} if bool(part.any()) else {}
 
 
 def _deviation(draws: Tensor, beside: Tensor) -> Tensor:

@@ -70,14 +70,26 @@ def simulate(
 @click.argument("file", type=click.Path())
 @add_experiment_options
 @click.option("--time", "moment", type=float, default=0.0, show_default=True, help="Time of the image [s].")
-@click.option("--out", type=click.Path(), default="image.png", show_default=True, help="The image (png).")
+@click.option("--out", type=click.Path(), help="The image (default: image.png), or the video of a run folder.")
+@click.option("--size", help="Of a run folder: size of the video, such as 1080p or 1280x720 (default: 1080p).")
+@click.option("--frames", type=click.IntRange(2), help="Of a run folder: frames, evenly over the time (default: 61).")
 @click.option("--truth", is_flag=True, help="Use the true values of [truth] instead of [params] alone.")
 @click.option("--view", "label", help="Label of the view, if there are several (default: the first).")
 @click.option("--output", type=click.Choice(["rgba", "silhouette", "depth"]), default="rgba", show_default=True)
 def render(
-    file: str, options: ExperimentOptions, moment: float, out: str, truth: bool, label: str | None, output: str,
+    file: str, options: ExperimentOptions, moment: float, out: str | None, size: str | None, frames: int | None,
+    truth: bool, label: str | None, output: str,
 ) -> None:  # fmt: skip
-    """Draw the scene of FILE at one time."""
+    """Draw the scene of FILE at one time; or the motion that a run folder FILE found, as a video in any size.
+
+    For a talk: diffloom render runs/demo --renderer mitsuba --size 1080p
+    """
+    if Path(file).is_dir():
+        _render_run(file, options, out, size or "1080p", frames or 61, truth, label)
+        return
+    if size is not None or frames is not None:
+        raise click.UsageError("--size and --frames belong to the video of a run folder; set camera.size for an image")
+    out = out or "image.png"
     import torch
     from PIL import Image
 
@@ -116,6 +128,28 @@ def render(
     click.echo(f"drew {out}")
 
 
+def _render_run(
+    place: str, options: ExperimentOptions, out: str | None, size: str, frames: int, truth: bool, label: str | None
+) -> None:
+    """Draw the video of a finished run."""
+    from dataclasses import replace
+
+    from diffloom_studio.playback import load_playback
+    from diffloom_studio.presentation import render_run
+
+    if replace(options, renderer=None) != ExperimentOptions():
+        raise click.UsageError(
+            "a run folder is drawn with its own settings; of these options it takes --renderer alone"
+        )
+    playback = load_playback(place)
+    body = "truth" if truth else "fit" if "fit" in playback.values else "start"
+    written = render_run(
+        playback, Path(out) if out else Path(place) / "render.mp4", renderer=options.renderer or "coverage", size=size,
+        body=body, view=label, frames=frames, told=click.echo,
+    )  # fmt: skip
+    click.echo(f"wrote {written}")
+
+
 @click.command()
 @dispatch_by_kind("place")
 @click.argument("place", type=click.Path(exists=True))
@@ -134,7 +168,7 @@ def export(place: str, out: str, body: str | None, kind: str | None, frames: int
     """Write the motion in PLACE, a run folder or an experiment file, to OUT.
 
     The ending selects the format: glb, usd, usda, usdc (animated meshes), ply, obj (a folder of frames), csv, parquet
-    (trajectories), mp4, gif (the view of a camera).
+    (trajectories), mp4, webp, gif (the view of a camera).
     """
     from diffloom_studio.exports import export as write
     from diffloom_studio.playback import load_playback

@@ -62,7 +62,7 @@ def check_gradient(
         f"{'passed' if found.passed else 'FAILED'}: worst error {found.worst:.1e}, allowed {found.tolerance:.0e}"
     )
     if not found.passed:
-        console.print(gradient_check.advise(found))
+        console.print(gradient_check.advise_on_gradient(None, found))
         raise SystemExit(1)
 
 
@@ -73,7 +73,7 @@ def _check_wide(file: str, options: ExperimentOptions, width: float, entries: in
 
     from diffloom_experiments.kinds import build_any
     from diffloom_fitting import check_wide_gradient
-    from diffloom_fitting.gradient_check import ADVICE
+    from diffloom_fitting.gradient_check import advise_on_gradient
     from diffloom_testing.wide_differences import COSINE, RATIO
 
     experiment = build_any(options.load(file))
@@ -91,7 +91,7 @@ def _check_wide(file: str, options: ExperimentOptions, width: float, entries: in
         f"within {RATIO:g}"
     )
     if not found.agrees():
-        console.print(ADVICE)
+        console.print(advise_on_gradient(experiment))
         raise SystemExit(1)
 
 

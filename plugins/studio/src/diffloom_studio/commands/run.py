@@ -140,6 +140,7 @@ def carry_out(
                 history.append(record)
         result = run_fit(experiment, state=state, history=history, observer=observe, check=check and not resumed)
         told.end(result)
+    write_result(folder.path / "result.json", result)  # before anything else can fail
     for line in verdict_lines(result):
         console.print(line, highlight=False, soft_wrap=True, markup=False, style=COLOURS[result.verdict.level])
     console.print(result_table(result))
@@ -148,7 +149,6 @@ def carry_out(
     if result.uncertainty != "not asked for":
         for line in give_advice(result, experiment):
             console.print(f"next: {line}", highlight=False, soft_wrap=True, markup=False)
-    write_result(folder.path / "result.json", result)
     if isinstance(experiment, Experiment) and experiment.scene.policy is not None:
         from diffloom_control import save_policy
 

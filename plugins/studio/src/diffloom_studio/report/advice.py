@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from diffloom_experiments.run_folder import read_config
 from diffloom_fitting import AbstractExperiment, Experiment, Result
-from diffloom_fitting.trust import AT_REST, FINE, SEVERAL, Uncertainty
+from diffloom_fitting.scene import Scene
+from diffloom_fitting.trust import AT_REST, FIFTH, FINE, SEVERAL, Uncertainty, advise_on_doubts
 
 #: An option of a command within a sentence of advice.
-_OPTION = re.compile(r"--[a-z-]+ [^\s;,]*\d")
+_OPTION = re.compile(r"--renderer [a-z]+|--[a-z-]+ [^\s;,]*\d")
 
 
 def give_advice(result: Result, experiment: AbstractExperiment | None = None) -> list[str]:
@@ -46,6 +48,9 @@ def give_advice(result: Result, experiment: AbstractExperiment | None = None) ->
         )
     if levels["visible"] == "red":
         return found  # other advice needs a visible object
+    drawn = _advise_renderer(result, scene)
+    if drawn:
+        return [*found, drawn]  # nothing else helps before
     if levels["converged"] != "green":
         found += _advise_unconverged(result)
     if levels["identifiable"] != "green":
@@ -55,7 +60,17 @@ def give_advice(result: Result, experiment: AbstractExperiment | None = None) ->
     return found
 
 
-def _advise_goal(result: Result, levels: dict[str, str]) -> list[str]:
+def _advise_renderer(result: Result, scene: Scene | None) -> str:
+    """Advise another renderer, if the one of the fit keeps it from being green; empty if it does not."""
+    sure = result.uncertainty
+    if result.verdict.level != "green" and scene is not None and not scene.renderer.edge_gradients:
+        return "The colours of this renderer jump where outlines move: fit again with --renderer coverage"
+    if isinstance(sure, Uncertainty) and sure.lens_bias > FIFTH and result.verdict.explained.level != "green":
+        return "The renderer draws the object too large or too small: fit again with --renderer coverage"
+    return ""
+
+
+def _advise_goal(result: Result, levels: Mapping[str, str]) -> list[str]:
     found = [_advise_iterations(result)] if levels["converged"] != "green" else []
     if levels["explained"] == "red":
         found.append(
@@ -97,6 +112,8 @@ def _advise_open(result: Result) -> list[str]:
 def _advise_unexplained(result: Result, dt: float | None) -> list[str]:
     sure = result.uncertainty
     if isinstance(sure, Uncertainty):
+        if doubt := advise_on_doubts(sure.ledger, sure.deviation):
+            return [doubt]
         if sure.windows > SEVERAL:
             return [
                 "Parts of the video ask for different values, so the model lacks something: damping, air, friction, a "

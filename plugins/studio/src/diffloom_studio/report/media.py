@@ -19,6 +19,11 @@ from diffloom_fitting.files import explain_errors, new_file, write_bytes
 from diffloom_fitting.validation import check_images, check_path, check_real, describe_value
 
 Frames = NDArray[np.uint8]
+#: Settings of Pillow by the ending of an endless animation.
+ANIMATED: dict[str, dict[str, Any]] = {
+    ".gif": {"format": "GIF"},
+    ".webp": {"format": "WEBP", "quality": 70, "method": 4},
+}
 
 
 def find_images(what: str, shown: object) -> tuple[Tensor, NDArray[np.float64] | None]:
@@ -47,12 +52,12 @@ def find_images(what: str, shown: object) -> tuple[Tensor, NDArray[np.float64] |
 
 
 def write_video(path: str | Path, frames: object, rate: float | None = None) -> Path:
-    """Write an mp4 that any browser plays, or a gif.
+    """Write an mp4 that any browser plays, an animated WebP or a gif.
 
-    Odd sizes get a black row or column, because H.264 needs even ones.
+    Odd sizes of an mp4 get a black row or column, because H.264 needs even ones.
 
     Args:
-        path: File to write, a gif if the name ends in .gif; missing folders are made.
+        path: File to write; the ending .webp or .gif selects these formats; missing folders are made.
         frames: (frames, height, width[, 3 or 4]) as bytes or in 0..1, as a tensor or an array; images of PIL; a target
             or a view.
         rate: Frames per second; None for real time where the times are known, else 30.
@@ -70,8 +75,8 @@ def write_video(path: str | Path, frames: object, rate: float | None = None) -> 
     path = check_path("write_video: path", path)
     with explain_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix.lower() == ".gif":
-        _write_gif(path, frames, rate)
+    if path.suffix.lower() in ANIMATED:
+        _write_animation(path, frames, rate)
         return path
     import av
 
@@ -88,13 +93,14 @@ def write_video(path: str | Path, frames: object, rate: float | None = None) -> 
     return path
 
 
-def _write_gif(path: Path, frames: Frames, rate: float) -> None:
-    """Write frames as a gif."""
-    from PIL import Image
-
+def _write_animation(path: Path, frames: Frames, rate: float) -> None:
+    """Write frames as an endless gif or WebP."""
     images = [Image.fromarray(frame) for frame in frames]
+    settings = ANIMATED[path.suffix.lower()]
     with new_file(path) as beside:
-        images[0].save(beside, save_all=True, append_images=images[1:], duration=1000.0 / rate, loop=0)
+        images[0].save(
+            beside, save_all=True, append_images=images[1:], duration=round(1000.0 / rate), loop=0, **settings
+        )
 
 
 def to_bytes(images: Tensor) -> Frames:

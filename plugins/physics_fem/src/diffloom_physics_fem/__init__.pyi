@@ -1,0 +1,1 @@
+from diffloom_physics_fem.materials import SolidMaterial as SolidMaterial
