@@ -26,6 +26,7 @@ Row = NDArray[np.float64]
 
 __all__ = [
     "Proposal",
+    "find_believed_frames",
     "format_experiment",
     "inspect_clip",
     "write_contact_sheet",
