@@ -8,6 +8,7 @@ import pytest
 import torch
 import trimesh
 from click.testing import CliRunner
+from PIL import Image
 from toy_file import TOY
 
 from diffloom.interfaces import InputError
@@ -105,7 +106,7 @@ def test_usd_has_a_sample_for_each_time(playback, tmp_path, kind):
     np.testing.assert_allclose(found, body.vertices[3], atol=1e-6)
 
 
-@pytest.mark.parametrize("ending", ["mp4", "webp", "gif"])
+@pytest.mark.parametrize("ending", ["mp4", "gif"])
 def test_a_video_of_a_view(playback, tmp_path, ending):
     video = read_video(export(playback, tmp_path / f"fit.{ending}", frames=5))
     assert len(video) == 5
@@ -152,11 +153,15 @@ def test_a_run_is_drawn_in_any_size(folder, tmp_path):
         ],
     )
     assert done.exit_code == 0, done.output
-    video = read_video(tmp_path / "a.webp")
-    assert (len(video), tuple(video.size)) == (3, (64, 96))
+    clip = Image.open(tmp_path / "a.webp")
+    assert (clip.n_frames, clip.size, clip.is_animated) == (3, (96, 64), True)
+    frames = []
+    for k in range(3):
+        clip.seek(k)
+        frames.append(np.asarray(clip.convert("RGB")).astype(float))
     # The ground is lighter than the black behind the toys.
-    assert float(video.frames[:, -8:].mean()) > 0.5
-    assert float((video.frames[0] - video.frames[-1]).abs().max()) > 0.1
+    assert frames[0][-8:].mean() > 120.0
+    assert np.abs(frames[0] - frames[-1]).max() > 25.0
 
 
 @pytest.mark.parametrize(
