@@ -65,7 +65,7 @@ def models():
     """Yield names, models and parameter values."""
     yield "springs, the example", get_model("springs").example(), {}
     yield "fem, 10 x 10 x 10 cells", get_model("fem")("box", cells=(10, 10, 10), ground=True), {}
-    yield "cloth, 24 x 24 cells", get_model("cloth")("grid", cells=(24, 24)), {}
+    yield "cloth, 24 x 24 cells", get_model("cloth")({"shape": "grid", "cells": [24, 24]}), {}
     yield "rigid, a box", get_model("rigid")([{"shape": "box", "position": [0.0, 1.0, 0.0]}], collisions=False), {}
 
 

@@ -222,7 +222,7 @@ REFUSED = {
     "fit: a number as callback": (lambda: fit(callback=3), "callback: got 3; expected a function"),
     "fit: frames without times": (lambda: fit(target=images()), "give the frames' times too"),
     "found: report of a copy": (lambda: pickle.loads(pickle.dumps(found())).report("x"), "without its experiment"),
-    "video: another ending": (lambda: video().save("a.txt"), "expected a file ending in .mp4, .gif, .png"),
+    "video: another ending": (lambda: video().save("a.txt"), "expected a file ending in .mp4, .webp, .gif, .png"),
 }  # fmt: skip
 
 

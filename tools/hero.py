@@ -5,7 +5,7 @@ ground, light and shadow:
 
 python tools/hero.py
 
-With --mitsuba Mitsuba traces the light of all panels (`pip install "diffloom[mitsuba]"`), in some ten minutes.
+With --mitsuba Mitsuba traces the light of all panels, which takes longer (`pip install "diffloom[mitsuba]"`).
 """
 
 import sys
@@ -47,8 +47,8 @@ def make_scene(renderer, size, dtype=torch.float32):
 
 def main(traced: bool) -> None:
     """Draw the video, fit it, draw the fit, and write the loop."""
-    mitsuba = get_renderer("mitsuba")(mode="photorealistic", samples=60, ground=0.0, ground_colour=(0.66, 0.70, 0.76))
-    drawn = make_scene(mitsuba if traced else get_renderer("coverage")(), SIZE)
+    traced_light = {"mode": "photorealistic", "samples": 60, "ground": 0.0, "ground_colour": (0.66, 0.70, 0.76)}
+    drawn = make_scene(get_renderer("mitsuba")(**traced_light) if traced else get_renderer("coverage")(), SIZE)
     times = torch.arange(FRAMES) / RATE
     video = draw(drawn, TRUTH, times)
     scene = make_scene(get_renderer("coverage")(), SIZE // 4, torch.float64)

@@ -73,7 +73,20 @@ def _follow(experiment: Experiment, z: Tensor) -> Tensor | None:
     """Return the end of a few iterations of Gauss-Newton from ``z``, for the loss of the last stage."""
     last = experiment.stages[-1]
     stage = Stage(GaussNewton(), ITERATIONS, stop=Stop(change=1e-9, patience=3), loss=last.loss, drawn_by=last.drawn_by)
-    alone = replace(experiment, stages=(stage,), starts=(), probe=0)
+    return follow_stages(replace(experiment, stages=(stage,)), z)
+
+
+def follow_stages(experiment: Experiment, z: Tensor) -> Tensor | None:
+    """Run the stages of an experiment from a point, without further starts.
+
+    Args:
+        experiment: The experiment.
+        z: (n,), the point.
+
+    Returns:
+        (n,), the end; None if there is none.
+    """
+    alone = replace(experiment, starts=(), probe=0, restarts=0)
     state, starts = replace(begin(alone), z=z), MultiStart(alone)
     while not state.finished:
         state, _ = starts.advance(state)

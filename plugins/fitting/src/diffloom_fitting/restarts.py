@@ -9,7 +9,7 @@ from torch import Tensor
 
 from diffloom.interfaces import InputError, SimulationError
 from diffloom_fitting.experiment import Experiment
-from diffloom_fitting.loop import MultiStart, begin, find_best_outcome
+from diffloom_fitting.neighbours import follow_stages
 from diffloom_fitting.optimisers import FitError
 from diffloom_fitting.trust.sight import measure_views
 from diffloom_fitting.trust.verdict import NOISE, WELL
@@ -74,7 +74,7 @@ def _try_round(experiment: Experiment, z: Tensor, number: int) -> Tensor | None:
     order = sorted(range(DRAWS), key=lambda i: (not values[i] < float("inf"), values[i]))
     best, least = None, whole.value(z).value
     for i in order[:FOLLOWED]:
-        found = _follow(experiment, points[i])
+        found = follow_stages(replace(experiment, stages=experiment.stages[-2:]), points[i])
         value = float("inf") if found is None else whole.value(found).value
         if found is not None and value < least:
             best, least = found, value
@@ -105,13 +105,3 @@ def draw_points(layout: UnknownLayout, start: Tensor, end: Tensor, seed: int) ->
         parts = zip(anew, drawn, layout.split(end), strict=True)
         points.append(torch.cat([(one if new else kept).reshape(-1) for new, one, kept in parts]))
     return points
-
-
-def _follow(experiment: Experiment, z: Tensor) -> Tensor | None:
-    """Return the end of the last two stages from ``z``."""
-    alone = replace(experiment, stages=experiment.stages[-2:], starts=(), probe=0, restarts=0)
-    state, starts = replace(begin(alone), z=z), MultiStart(alone)
-    while not state.finished:
-        state, _ = starts.advance(state)
-    outcome = find_best_outcome(state)
-    return None if outcome is None else outcome.z

@@ -25,6 +25,7 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
+from diffloom.transforms import suspend_transforms
 from diffloom_geometry import Indices, take
 from diffloom_mechanics import Mechanics, Term, freeze_array, particles, springs, suggest_explicit_step
 from diffloom_mechanics.contact import TouchingSkin, ground, resolve_contact_law
@@ -206,8 +207,9 @@ class ClothModel(Model):
         if "rest_shape" in params:
             return rest_shape(self._shape("rest_shape", params), self.sheet.faces, self.sheet.edges.hinges)
         if params.dtype not in self._rest:
-            vertices = torch.from_numpy(self.sheet.vertices)
-            self._rest[params.dtype] = rest_shape(vertices, self.sheet.faces, self.sheet.edges.hinges).to(params.dtype)
+            with suspend_transforms():  # a tensor that belongs to a transform must not outlive it
+                made = rest_shape(torch.from_numpy(self.sheet.vertices), self.sheet.faces, self.sheet.edges.hinges)
+                self._rest[params.dtype] = made.to(params.dtype)
         return self._rest[params.dtype]
 
     @cached_property

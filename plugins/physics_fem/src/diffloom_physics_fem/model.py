@@ -27,6 +27,7 @@ from diffloom.interfaces import (
     Texture,
     Trajectory,
 )
+from diffloom.transforms import suspend_transforms
 from diffloom_geometry import TetMesh, assemble, extract_surface
 from diffloom_mechanics import ElementTerm, Mechanics, freeze_array, particles, suggest_explicit_step
 from diffloom_mechanics.contact import TouchingSkin, ground as ground_contact, normalise_normal, resolve_contact_law
@@ -311,8 +312,9 @@ class FemModel(Model):
             points = broadcast(params["rest_shape"], self.mesh.vertices.shape)
             return rest_shape(points, self.mesh.tets)
         if params.dtype not in self._rest:
-            exact = rest_shape(torch.from_numpy(self.mesh.vertices), self.mesh.tets)
-            made = TetRestShape(*(t.to(params.dtype) for t in (exact.metric, exact.inv_det, exact.volume)))
+            with suspend_transforms():  # a tensor that belongs to a transform must not outlive it
+                exact = rest_shape(torch.from_numpy(self.mesh.vertices), self.mesh.tets)
+                made = TetRestShape(*(t.to(params.dtype) for t in (exact.metric, exact.inv_det, exact.volume)))
             self._rest[params.dtype] = made
         return self._rest[params.dtype]
 

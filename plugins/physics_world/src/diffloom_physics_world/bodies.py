@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from diffloom.interfaces import Control, InputError, Model, Params, Surface, Trajectory
+from diffloom.interfaces import Control, InputError, MemorySpec, Model, Params, Surface, Trajectory
 from diffloom.naming import check_name, select_part
 from diffloom.plugins import get_model
-from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term
+from diffloom_mechanics import ElementTerm, Mechanics, NodeSet, NodeTerm, Term, TorchTerm
 from diffloom_physics_world.appearance import BodyAppearance, read_appearance
 
 #: Parameter of a world that replaces the parameter of this name of every body.
@@ -53,16 +53,22 @@ class WorldBody:
                 f"({type(system).__name__}); a world takes models whose dynamics is a Mechanics"
             )
         sets = {self.set_name(own): nodes for own, nodes in system.sets.items()}
-        return Mechanics(sets, tuple(self._rename_term(term) for term in system.terms))
+        return Mechanics(sets, tuple(self._rename_term(term) for term in system.terms), system.refuses)
 
     def _rename_term(self, term: Term) -> Term:
         """Return a term with its name and its node sets' names in the world."""
         name = f"{self.name}.{term.name}"
+        if not isinstance(term, TorchTerm) and term.memory:
+            term = replace(term, memory=tuple(self.rename_memory(spec) for spec in term.memory))
         if isinstance(term, ElementTerm):
             return replace(term, name=name, nodes={self.set_name(own): c for own, c in term.corners.items()}, on=None)
         if isinstance(term, NodeTerm) and term.reads is not None:
             return replace(term, name=name, on=self.set_name(term.on), reads=self.set_name(term.reads))
         return replace(term, name=name, on=self.set_name(term.on))
+
+    def rename_memory(self, spec: MemorySpec) -> MemorySpec:
+        """Return an internal variable under its name in the world."""
+        return replace(spec, name=f"{self.name}.{spec.name}", shape=(f"{self.name}.{spec.axis}", *spec.row))
 
     def state(self, params: Params) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Return q and u of the body's node sets at the start."""
@@ -70,12 +76,17 @@ class WorldBody:
         q, u = ({self.set_name(own): pair[k] for own, pair in start.sets.items()} for k in (0, 1))
         return q, u
 
+    def memory(self, params: Params) -> dict[str, Tensor]:
+        """Return the internal variables that the body's initial state sets."""
+        return {f"{self.name}.{name}": value for name, value in self.model.initial_state(params).memory.items()}
+
     def part_of(self, whole: Trajectory) -> Trajectory:
         """Return the body's own trajectory."""
-        if self.name in whole.sets:
-            return whole[self.name]
         own = select_part(self.name, whole.sets)
-        return Trajectory({k: q for k, (q, _) in own.items()}, {k: u for k, (_, u) in own.items()}, whole.times)
+        part = whole[self.name] if self.name in whole.sets else None
+        q = part.q if part is not None else {k: q for k, (q, _) in own.items()}
+        u = part.u if part is not None else {k: u for k, (_, u) in own.items()}
+        return Trajectory(q, u, whole.times, whole.batch, whole.mask, select_part(self.name, whole.memory))
 
     def surface(self, whole: Trajectory, params: Params) -> Surface:
         """Return the body's surface with its appearance."""

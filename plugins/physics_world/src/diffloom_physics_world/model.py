@@ -13,6 +13,7 @@ from torch import Tensor
 from diffloom.interfaces import (
     Control,
     InputError,
+    MemorySpec,
     Model,
     Params,
     ParamSpec,
@@ -113,6 +114,10 @@ class World(Model):
     def axes(self) -> Mapping[str, int]:
         return {f"{body.name}.{axis}": n for body in self.bodies for axis, n in body.model.axes.items()}
 
+    @property
+    def memory(self) -> tuple[MemorySpec, ...]:
+        return tuple(body.rename_memory(spec) for body in self.bodies for spec in body.model.memory)
+
     def params(self, dtype: torch.dtype = torch.float32, *, batch: object = None, **values: object) -> Params:
         if batch is not None:
             return super().params(dtype, batch=batch, **values)
@@ -141,11 +146,14 @@ class World(Model):
     def initial_state(self, params: Params) -> State:
         q: dict[str, Tensor] = {}
         u: dict[str, Tensor] = {}
+        memory: dict[str, Tensor] = {}
         for body in self.bodies:
-            own_q, own_u = body.state(body.params(params, params.dtype))
+            own = body.params(params, params.dtype)
+            own_q, own_u = body.state(own)
             q |= own_q
             u |= own_u
-        return State(q, u)
+            memory |= body.memory(own)
+        return State(q, u, memory=memory)
 
     def dynamics(self, params: Params, control: Control) -> Mechanics:
         systems = [body.dynamics(body.params(params, params.dtype), control) for body in self.bodies]
@@ -158,7 +166,12 @@ class World(Model):
             assert start is not None
             own = Params(select_part(attachment.name, params), params.dtype)
             terms += attachment.terms(own, Control(select_part(attachment.name, control)), start, sets)
-        return Mechanics(sets, tuple(terms))
+        rules = [system.refuses for system in systems if system.refuses is not None]
+
+        def refuses(name: str) -> str | None:
+            return next((reason for rule in rules if (reason := rule(name)) is not None), None)
+
+        return Mechanics(sets, tuple(terms), refuses if rules else None)
 
     def _contact(self, contact: WorldContact, params: Params, sets: Mapping[str, NodeSet]) -> Iterable[Term]:
         """Return the contact terms of every set of one body with every set of the other."""

@@ -89,7 +89,8 @@ def make_body(
     """Return the body of a simulation whose states were saved as ``sampling`` says."""
     saved = made.trajectory
     q, u = ({name: sampling.between(pair[k]).cpu() for name, pair in saved.sets.items()} for k in (0, 1))
-    kept = Trajectory(q, u, sampling.between(saved.times).cpu())
+    memory = {name: sampling.between(value).cpu() for name, value in saved.memory.items()}
+    kept = Trajectory(q, u, sampling.between(saved.times).cpu(), memory=memory)
     vertices = sampling.between(surface.vertices) if len(surface.vertices) > 1 else surface.vertices
     moved = vertices.detach().cpu().to(torch.float32).expand(len(times), -1, -1)
     faces, params = surface.faces.cpu().numpy(), Params({k: v.cpu() for k, v in made.params.items()}, made.params.dtype)

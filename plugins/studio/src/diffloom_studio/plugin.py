@@ -41,6 +41,11 @@ def diffloom_register_commands(register: Register) -> None:
         "diffloom_studio.commands.measure:measure",
         summary="Look at a video and find the numbers of its motion",
     )
+    register(
+        "audit",
+        "diffloom_studio.commands.measure:audit",
+        summary="Judge whether a video obeys one physical law",
+    )
     register("explain", "diffloom_studio.explain:explain", summary="Explain a parameter, a setting or a key of a file")
 
 

@@ -18,7 +18,7 @@ from diffloom_video.free_swing import frequency
 from diffloom_video.guesses import LEAST_THROW, LONGEST_SWING, find_bounces, find_first_bounce, fit_robustly
 from diffloom_video.wide_swing import fit_circle, fit_wide_swing
 
-__all__ = ["UNSURE", "Candidate", "describe_odds", "find_moving_part", "list_candidates"]
+__all__ = ["UNSURE", "Candidate", "describe_odds", "find_arcs", "find_moving_part", "list_candidates"]
 
 Row = NDArray[np.float64]
 #: Kind of a motion that no curve describes.
@@ -204,6 +204,26 @@ def _bounces(t: Row, y: Row) -> list[int]:
             break
         kept.append(at)
     return kept
+
+
+def find_arcs(t: Row, y: Row) -> list[tuple[int, int]]:
+    """Find the arcs of free flight between bounces; frames next to a bounce belong to none.
+
+    Args:
+        t: (n,), times [s].
+        y: (n,), rows [px].
+
+    Returns:
+        First frame and last + 1 of each arc.
+    """
+    ends = _bounces(t, y)
+    if not ends:
+        return [(0, find_first_bounce(t, y))]
+    further = [at for at in find_bounces(t, y) if at > ends[-1]]
+    until = further[0] - 1 if further else len(t)
+    borders = [-2, *ends, until]
+    arcs = [(low + 2, high - 1 if high < until else high) for low, high in pairwise(borders)]
+    return [(low, high) for low, high in arcs if high - low >= ARC] or [(0, ends[0] - 1)]
 
 
 def _bounce(t: Row, x: Row, y: Row) -> _Curve | None:

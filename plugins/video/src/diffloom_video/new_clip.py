@@ -26,6 +26,7 @@ Row = NDArray[np.float64]
 
 __all__ = [
     "Proposal",
+    "find_believed_frames",
     "format_experiment",
     "inspect_clip",
     "write_contact_sheet",
@@ -104,15 +105,12 @@ def inspect_clip(path: Path, known: KnownFacts | None = None) -> Proposal:
     name, seen = _segment_clip(video)
     assert seen.tracks is not None
     tracks, times = seen.tracks.double().numpy(), seen.times.numpy()
-    believed = tracks[:, 3] > 0.5
-    # A few frames that repeat, or in which something else came by, are no break.
-    low, high = _longest_run(binary_closing(np.pad(believed, GAP), iterations=GAP)[GAP:-GAP])
-    if int(believed[low:high].sum()) < LEAST_THROW:
+    kept = find_believed_frames(tracks)
+    if len(kept) < LEAST_THROW:
         raise InputError(
             f"video {path.name!r}: nothing is seen moving for {LEAST_THROW} frames or more; give masks, or write the "
             "experiment by hand (docs/real-video.md)"
         )
-    kept = np.flatnonzero(believed[low:high]) + low
     t, (column, row, radius) = times[kept], tracks[kept, :3].T
     told = [
         f"{len(first)} frames of {first.frames.shape[2]}x{first.frames.shape[1]} pixels (scaled), "  # type: ignore[union-attr]
@@ -163,6 +161,21 @@ def _segment_clip(video: Target) -> tuple[str, Target]:
         raise InputError("nothing is seen moving before a background that stands still; was the camera on a tripod?")
     _, name, seen = max(found, key=lambda each: each[0])
     return name, seen
+
+
+def find_believed_frames(tracks: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Find the frames of the longest time in which the object is seen without a break.
+
+    Args:
+        tracks: (frames, 4), column, row, radius and weight of each frame.
+
+    Returns:
+        Numbers of the frames.
+    """
+    believed = tracks[:, 3] > 0.5
+    # A few frames that repeat, or in which something else came by, are no break.
+    low, high = _longest_run(binary_closing(np.pad(believed, GAP), iterations=GAP)[GAP:-GAP])
+    return np.flatnonzero(believed[low:high]) + low
 
 
 def _longest_run(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, int]:

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-__all__ = ["WideSwing", "fit_circle", "fit_wide_swing"]
+from diffloom_video.free_swing import frequency
+
+__all__ = ["SwingPath", "WideSwing", "fit_circle", "fit_swing_path", "fit_wide_swing"]
 
 Row = NDArray[np.float64]
 
@@ -63,6 +65,64 @@ def fit_wide_swing(t: Row, x: Row, y: Row, omega: float) -> WideSwing:
     p = [float(each) for each in found.x]
     error = float(np.sqrt(2.0) * 1.4826 * np.median(np.abs(found.fun)))
     return WideSwing(p[0], p[1], p[2], p[5], p[6], abs(p[7]), error)
+
+
+@dataclass(frozen=True)
+class SwingPath:
+    """A damped pendulum through a track, linearised for tests.
+
+    Args:
+        left: (2n,), residuals of columns, then of rows [px].
+        slopes: (2n, k), slopes of the path by the numbers of the pendulum.
+        velocity: (2n,), velocity of the path [px/s].
+        omega: Angular frequency of a narrow swing [rad/s].
+        damping: Damping [1/s]; the amplitude decays with half of it.
+        damping_at: Number of the damping among the columns of ``slopes``.
+    """
+
+    left: Row
+    slopes: Row
+    velocity: Row
+    omega: float
+    damping: float
+    damping_at: int
+
+
+def fit_swing_path(t: Row, x: Row, y: Row) -> SwingPath:
+    """Fit a damped pendulum whose image is any affine image of its plane.
+
+    Args:
+        t: (n,), times [s].
+        x: (n,), columns [px].
+        y: (n,), rows [px].
+
+    Returns:
+        The pendulum.
+    """
+    first = fit_wide_swing(t, x, y, frequency(t, x)[0])
+    n = len(t)
+
+    def shape(p: Row) -> Row:
+        turned = _swing_angles(t, *(float(each) for each in p), 0.0)
+        return np.stack([np.ones(n), np.sin(turned), np.cos(turned)], axis=1)
+
+    def image(p: Row) -> tuple[Row, Row, Row]:
+        table = shape(p)
+        a, b = (np.linalg.lstsq(table, each, rcond=None)[0] for each in (x, y))
+        return np.concatenate([table @ a, table @ b]), a, b
+
+    seen = np.concatenate([x, y])
+    begin = np.array([first.angle, first.rate, first.omega, 0.0])
+    scale = np.array([0.3, first.omega, 0.1 * first.omega, 0.1 * first.omega])
+    p = least_squares(lambda p: image(p)[0] - seen, begin, x_scale=scale, max_nfev=40).x
+    drawn, a, b = image(p)
+    table, steps = shape(p), 1e-6 * scale
+    moved = [np.concatenate([s @ a, s @ b]) for s in (shape(p + way) for way in np.diag(steps))]
+    own = np.stack([(each - drawn) / step for each, step in zip(moved, steps, strict=True)], axis=1)
+    none = np.zeros_like(table)
+    slopes = np.concatenate([own, np.block([[table, none], [none, table]])], axis=1)
+    velocity = np.concatenate([np.gradient(drawn[:n], t), np.gradient(drawn[n:], t)])
+    return SwingPath(seen - drawn, slopes, velocity, abs(float(p[2])), float(p[3]), 3)
 
 
 def fit_circle(x: Row, y: Row) -> tuple[float, float, float]:

@@ -121,4 +121,5 @@ def _keep_rollout(scene: Scene, values: Mapping[str, Tensor], save: tuple[int, .
     q, u = ({name: pair[k].detach() for name, pair in sets.items()} for k in (0, 1))
     params = Params({name: value.detach() for name, value in made.params.items()}, made.params.dtype)
     own = {name: value.detach().clone() for name, value in values.items()}
-    return _KeptRollout(scene, own, save, Trajectory(q, u, made.trajectory.times), params)
+    memory = {name: value.detach() for name, value in made.trajectory.memory.items()}
+    return _KeptRollout(scene, own, save, Trajectory(q, u, made.trajectory.times, memory=memory), params)

@@ -70,6 +70,26 @@ def measure(
     carry_out(RunFolder.prepare(str(folder), place.stem, True, loaded), experiment, report=report)
 
 
+@click.command()
+@click.argument("clip", type=click.Path())
+def audit(clip: str) -> None:
+    """Judge whether the video CLIP obeys one physical law: a throw, bounces, a swing or a slide.
+
+    The law is fitted with free gravity and scale. Says "consistent", or what contradicts it: a clock that runs unevenly
+    ("g changes along the clip"), frames that are missing, energy that grows, or "no law of ours explains it".
+    """
+    from diffloom_video.auditing import audit_track
+    from diffloom_video.new_clip import find_believed_frames, inspect_clip
+
+    seen = inspect_clip(Path(clip))
+    assert seen.video.tracks is not None
+    tracks, times = seen.video.tracks.double().numpy(), seen.video.times.double().numpy()
+    kept = find_believed_frames(tracks)
+    for sentence in seen.sentences:
+        click.echo(sentence)
+    click.echo(str(audit_track(times[kept], tracks[kept, 0], tracks[kept, 1])))
+
+
 def check_facts(seen: Proposal, facts: KnownFacts) -> None:
     """Ask for facts that a clip cannot tell.
 
