@@ -113,7 +113,7 @@ def _flight_law(t: Row, x: Row, y: Row, best: Candidate) -> _Law:
         slopes[n + rows, 4 * number + 2], slopes[n + rows, 4 * number + 3] = 1.0, since
         slopes[n + rows, 4 * k] = 0.5 * since**2
         at += high - low
-    found = np.linalg.lstsq(slopes, seen, rcond=None)[0]
+    found: Row = np.asarray(np.linalg.lstsq(slopes, seen, rcond=None)[0], np.float64)
     at = 0
     for number, (low, high) in enumerate(arcs):
         rows = np.arange(at, at + high - low)

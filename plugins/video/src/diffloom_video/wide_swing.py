@@ -103,12 +103,13 @@ def fit_swing_path(t: Row, x: Row, y: Row) -> SwingPath:
     n = len(t)
 
     def shape(p: Row) -> Row:
-        turned = _swing_angles(t, *(float(each) for each in p), 0.0)
+        angle, rate, omega, damping = map(float, p)
+        turned = _swing_angles(t, angle, rate, omega, damping, 0.0)
         return np.stack([np.ones(n), np.sin(turned), np.cos(turned)], axis=1)
 
     def image(p: Row) -> tuple[Row, Row, Row]:
         table = shape(p)
-        a, b = (np.linalg.lstsq(table, each, rcond=None)[0] for each in (x, y))
+        a, b = (np.asarray(np.linalg.lstsq(table, each, rcond=None)[0], np.float64) for each in (x, y))
         return np.concatenate([table @ a, table @ b]), a, b
 
     seen = np.concatenate([x, y])
