@@ -250,7 +250,7 @@ def test_links_of_a_readme_become_absolute(folder):
             rf".*/diffloom/(raw|blob|tree)/v{re.escape(version)}/([^#]+)(?:#.*)?", target
         ).groups()
         assert (ROOT / place).is_dir() == (kind == "tree"), target
-        assert (ROOT / place).exists() and (kind == "raw") == place.endswith(".png"), target
+        assert (ROOT / place).exists() and (kind == "raw") == place.endswith((".png", ".webp")), target
 
 
 def test_a_link_that_leads_nowhere_stops_the_build():

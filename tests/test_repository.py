@@ -25,7 +25,7 @@ def tracked() -> list[Path]:
 
 
 #: The kernel layer's own device code and extensions of the compiler, which are not known by their names.
-DEVICE_CODE = ("algebra.*", "functions", "memory", "rows", "rowtypes", "simd.*")
+DEVICE_CODE = ("algebra.*", "functions", "memory", "rows", "rowtypes", "simd.*", "tangents.*")
 
 
 def is_kernel_module(path: Path) -> bool:

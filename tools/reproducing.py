@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGE = ROOT / "experiments" / "results", ROOT / "docs" / "reproducing.md"
 IMAGES = ROOT / "docs" / "images" / "results"
-PICTURES = ("landscape-mass.png", "landscape-lame.png", "shading-cues.png", "control-walker.svg", "control-fem.svg",
+COPIED = ("landscape-mass.png", "landscape-lame.png", "shading-cues.png", "control-walker.svg", "control-fem.svg",
             "control-cloth.svg", "soft-crawler.png")  # fmt: skip
 #: Pairs of "renderer of the fit <- renderer of the video": those of two renderers first.
 CROSS, OWN = ("dibr <- softras", "softras <- dibr"), ("softras <- softras", "dibr <- dibr")
@@ -116,15 +116,15 @@ def make_page() -> str:
     return text
 
 
-def copy_pictures() -> None:
-    """Copy the pictures of results beside the pages, because a site holds its own folder only."""
+def copy_images() -> None:
+    """Copy the images of results beside the pages, because a site holds its own folder only."""
     IMAGES.mkdir(parents=True, exist_ok=True)
-    for name in PICTURES:
+    for name in COPIED:
         shutil.copyfile(RESULTS / name, IMAGES / name)
 
 
 if __name__ == "__main__":
-    copy_pictures()
+    copy_images()
     PAGE.write_text(make_page(), encoding="utf-8")
     print(f"{PAGE.name}: {PAGE.stat().st_size // 1024} kB")
     sys.exit(0)

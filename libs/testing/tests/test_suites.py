@@ -20,11 +20,11 @@ def _hermetic(hermetic_registry):
 
 def test_the_toy_model_passes_everything():
     report = check_model(ToyChain)
-    assert set(report.skipped_families) == {"impacts"}, "it claims no contact"
+    assert set(report.skipped_families) == {"impacts", "memory"}, "it claims no contact and has no memory"
     families = {result.family for result in report.results}
     assert families == {
         "declarations", "bad_input", "rest", "invariance", "gradients", "controls", "dot_product", "determinism",
-        "precision", "integrators", "surface", "copying", "impacts",
+        "precision", "integrators", "surface", "copying", "impacts", "adjoints", "memory",
     }  # fmt: skip
     assert len(report.results) > 50
 
@@ -85,7 +85,7 @@ class Pendulum(Model):
 
 def test_a_system_of_another_kind_is_checked_too():
     report = check_model(Pendulum)
-    assert set(report.skipped_families) == {"invariance", "controls", "impacts"}
+    assert set(report.skipped_families) == {"invariance", "controls", "impacts", "adjoints", "memory"}
     notes = {result.check: result.outcome for result in report.results}
     assert notes["integrators.runs[custom_step]"] == "passed"
     assert notes["integrators.runs[semi_implicit]"] == "skipped"

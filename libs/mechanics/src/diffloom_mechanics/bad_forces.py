@@ -18,10 +18,12 @@ from diffloom_mechanics.terms import ElementTerm, NodeTerm
 
 #: Elements or nodes of a term that are tried.
 MOST = 20000
+#: Coordinates and velocities beyond this have run away [m, m/s]: the step is too large, and no term is to blame.
+RUNAWAY = 1e9
 
 
 def find_bad_force(system: Mechanics, state: Tensors, tensors: Sequence[Tensor], step: int, dt: float) -> str | None:
-    """Return a message about the first force that is not finite at the start of a step; None if all are.
+    """Return a message about the first force that is not finite at the start of a step.
 
     Node terms with stages are left out.
 
@@ -31,8 +33,11 @@ def find_bad_force(system: Mechanics, state: Tensors, tensors: Sequence[Tensor],
         tensors: Values in the order of ``system.tensors``.
         step: Number of the step, from 1 on.
         dt: Step length [s].
+
+    Returns:
+        The message; None if all forces are finite, or if the state before is not or has run away.
     """
-    if any(not bool(torch.isfinite(t).all()) for t in state):
+    if any(not bool((t.abs() < RUNAWAY).all()) for t in state):
         return None
     start = (step - 1) * dt
     clock = Clock(step - 1, start, dt, 0, start)

@@ -82,9 +82,7 @@ class PlainLines(Watcher):
 
 ROWS = 10
 COLUMNS = 5
-
-
-ROOM = ROWS + HEIGHT + 14  # least height of a terminal that shows images [lines]
+LEAST_LINES = ROWS + HEIGHT + 14  # least height of a terminal that shows images [lines]
 COLOURS = ("256", "truecolor")  # colour systems of terminals that show images
 
 
@@ -100,7 +98,7 @@ class LiveTable(Watcher):
         self._units = {slot.name: slot.unit for slot in experiment.layout.slots}
         self._rows: deque[Record] = deque(maxlen=ROWS)
         self._losses: list[float] = []
-        shows = console.color_system in COLOURS and console.size.height >= ROOM
+        shows = console.color_system in COLOURS and console.size.height >= LEAST_LINES
         self._strip = Strip(experiment) if shows else None
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),

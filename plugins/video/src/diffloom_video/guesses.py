@@ -130,14 +130,14 @@ def guess_bounces(seen: Sighting, *, radius: float = 0.03, count: int = 3) -> di
         "restitution": [min(-after / before, 0.98) for before, after in fall],
         "gravity.y": 2.0 * float(np.median([height[0] for _, height in arcs])),
         "angular_velocity.z": [
-            _spin(float(before[0][0]), float(after[0][0]), radius) for before, after in pairwise(arcs)
+            _guess_angular_velocity(float(before[0][0]), float(after[0][0]), radius) for before, after in pairwise(arcs)
         ],
         "camera.distance": distance,
         "camera.target.y": -ground,
     }
 
 
-def _spin(before: float, after: float, radius: float) -> float:
+def _guess_angular_velocity(before: float, after: float, radius: float) -> float:
     """Return the rotation rate [rad/s] about the view by which a ball that sticks changes its sideways speed so.
 
     Sticking takes 2/7 of the speed of the lowest point from the centre of a solid ball: v' = v - 2/7 (v + w R).

@@ -65,7 +65,7 @@ def check_fields(scene: Scene) -> dict[str, Any]:
             )
         found["windows"] = check_windows(scene.windows, found["steps"] * found["dt"])
     if scene.background is not None:
-        found["background"] = _background(scene, params.dtype)
+        found["background"] = _background(scene, renderer, params.dtype)
     if scene.integrator is not None and not isinstance(scene.integrator, str):
         check_instance("scene.integrator", scene.integrator, Integrator)  # type: ignore[type-abstract]
     return found
@@ -123,9 +123,9 @@ def check_known(scene: Scene, values: Mapping[str, object], what: str) -> None:
     check_names(what, given, list(dict.fromkeys([*own, *list_seekable(scene)])))
 
 
-def _background(scene: Scene, dtype: torch.dtype) -> Tensor:
+def _background(scene: Scene, renderer: Renderer, dtype: torch.dtype) -> Tensor:
     image = check_images("scene.background", scene.background, (1, 3))[0].to(dtype)
-    if scene.renderer.owns_background:
+    if renderer.owns_background:
         raise InputError(
             "scene.background: the renderer draws a ground of its own, which covers the image; leave out one of them"
         )
