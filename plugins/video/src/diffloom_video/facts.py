@@ -36,7 +36,7 @@ class KnownFacts:
         size: Diameter of the ball, or width, height and depth of the box [m]. It then is the ruler; gravity otherwise.
         fov: Vertical field of view [degrees]; None takes 40 and says so in ±.
         length: Length of the pendulum [m], from the pivot to the bob's centre. Gravity is then sought.
-        rate: True frames per second, where a clip is played slower than it was filmed; None believes the file.
+        rate: True frames per second, where a clip is played slower than it was recorded; None believes the file.
         kinds: Kinds that are considered; all if empty.
     """
 

@@ -281,7 +281,7 @@ def format_experiment(seen: Proposal, video: str, known: KnownFacts | None = Non
     if known.rate is not None:
         text = text.replace(
             "\nbegin = ",
-            f"\nrate = {known.rate:g}                          # frames per second when it was filmed\nbegin = ",
+            f"\nrate = {known.rate:g}                          # frames per second when it was recorded\nbegin = ",
         )
     return text if known.length is None else _with_known_length(text, known.length)
 

@@ -98,7 +98,7 @@ def check_facts(seen: Proposal, facts: KnownFacts) -> None:
         facts: What the person said.
 
     Raises:
-        InputError: A length is missing, or the clip was probably not filmed at the speed at which it is played.
+        InputError: A length is missing, or the clip was probably not recorded at the speed at which it is played.
     """
     facts.check(seen.kind)
     ruled = facts.size or facts.length is not None or facts.rate is not None
@@ -107,7 +107,7 @@ def check_facts(seen: Proposal, facts: KnownFacts) -> None:
     told = f"with gravity as the ruler the object is {1e3 * seen.across:.0f} mm across"
     if not SMALLEST < seen.across < LARGEST:
         raise InputError(
-            f"{told}, if the clip is played as fast as it was filmed. If it is slow motion, give the frames per second "
-            'at which it was filmed: --known "rate = 240"; if it is not, say so with the rate of the file'
+            f"{told}, if the clip is played as fast as it was recorded. If it is slow motion, give the frames per "
+            'second at which it was recorded: --known "rate = 240"; if it is not, say so with the rate of the file'
         )
-    click.echo(f"{told}, if the clip is played as fast as it was filmed")
+    click.echo(f"{told}, if the clip is played as fast as it was recorded")
