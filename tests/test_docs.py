@@ -123,7 +123,7 @@ def test_states_and_switches_are_documented(guide):
 
 def test_the_page_of_the_paper_is_written_from_the_results():
     assert reproducing.PAGE.read_text(encoding="utf-8") == reproducing.make_page(), "run tools/reproducing.py"
-    for name in reproducing.PICTURES:
+    for name in reproducing.COPIED:
         assert (reproducing.IMAGES / name).read_bytes() == (reproducing.RESULTS / name).read_bytes(), name
 
 
